@@ -173,12 +173,12 @@ py::object to_index(py::handle object) {
 }
 
 py::object attribute_or_null(py::handle object, const char* name) {
-  auto found = py::reinterpret_steal<py::object>(PyObject_GetAttrString(object.ptr(), name));
-  if (found) return found;
+  auto attribute = py::reinterpret_steal<py::object>(PyObject_GetAttrString(object.ptr(), name));
+  if (attribute) return attribute;
   // A property may raise anything else, which the caller should see.
   if (PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw py::error_already_set();
   PyErr_Clear();
-  return found;
+  return attribute;
 }
 
 void read_token_ids(py::handle handle, std::vector<TokenId>& ids) {

@@ -76,10 +76,10 @@ py::object make_labels(const TokenLabels* labels, const Message& message) {
   const py::tuple arguments = py::make_tuple(
       column(labels->regions()), column(labels->calls()), column(labels->mixed()),
       make_runs(labels->runs()), make_paths(labels->paths()), complete, labels->is_final());
-  auto made = py::reinterpret_steal<py::object>(
+  auto object = py::reinterpret_steal<py::object>(
       call_python([&] { return PyObject_CallObject(type.ptr(), arguments.ptr()); }));
-  if (!made) throw py::error_already_set();
-  return made;
+  if (!object) throw py::error_already_set();
+  return object;
 }
 
 }  // namespace unspool::bindings

@@ -38,15 +38,15 @@ class Record {
   py::object make(std::initializer_list<py::handle> values) const {
     auto* type = reinterpret_cast<PyTypeObject*>(type_.ptr());
     // As `object.__new__`: the dataclass's `__init__` does not run.
-    auto made = py::reinterpret_steal<py::object>(type->tp_new(type, empty_.ptr(), nullptr));
-    if (!made) throw py::error_already_set();
+    auto instance = py::reinterpret_steal<py::object>(type->tp_new(type, empty_.ptr(), nullptr));
+    if (!instance) throw py::error_already_set();
     const py::handle* value = values.begin();
     for (const py::object& field : fields_) {
       // Past the dataclass's own `__setattr__`, which refuses since it is frozen.
-      if (PyObject_GenericSetAttr(made.ptr(), field.ptr(), (value++)->ptr()) != 0)
+      if (PyObject_GenericSetAttr(instance.ptr(), field.ptr(), (value++)->ptr()) != 0)
         throw py::error_already_set();
     }
-    return made;
+    return instance;
   }
 
  private:
@@ -102,11 +102,11 @@ py::object to_tuple(const std::vector<Item>& items, Make&& make) {
 }
 
 py::object make_call(const ToolCall& call) {
-  const Records& made = records();
-  const py::object repairs = call.repairs == 0 ? py::object(made.nothing)
-                                               : call_with(made.repairs, py::int_(call.repairs));
-  return made.tool_call.make({to_str(call.id), to_str(call.name), to_str(call.arguments),
-                              made.statuses[static_cast<std::size_t>(call.status)], repairs});
+  const Records& types = records();
+  const py::object repairs = call.repairs == 0 ? py::object(types.nothing)
+                                               : call_with(types.repairs, py::int_(call.repairs));
+  return types.tool_call.make({to_str(call.id), to_str(call.name), to_str(call.arguments),
+                               types.statuses[static_cast<std::size_t>(call.status)], repairs});
 }
 
 py::object make_malformed(const Malformed& item) {
@@ -141,20 +141,20 @@ void import_message_types() {
 py::object make_message(const Message& message, const TokenCounts& counts, std::string_view extra,
                         const std::vector<Events::Audited>& audit, py::handle labels,
                         py::handle deltas, py::handle reasoning_field) {
-  const Records& made = records();
+  const Records& types = records();
   const py::object reason = message.is_finished
-                                ? made.reasons[static_cast<std::size_t>(message.finish_reason)]
+                                ? types.reasons[static_cast<std::size_t>(message.finish_reason)]
                                 : py::object(py::none());
   const py::object fates = to_tuple(audit, [](const Events::Audited& item) {
     return py::make_tuple(to_str(to_string(item.fate)), to_str(item.text));
   });
   const py::object fields =
-      extra.empty() ? py::object(py::dict()) : call_with(made.loads, to_str(extra));
-  return made.message.make({to_str(message.content), to_str(message.reasoning),
-                            to_tuple(message.tool_calls, make_call), reason,
-                            to_tuple(message.malformed, make_malformed),
-                            to_tuple(message.dropped, make_malformed), make_counts(counts), deltas,
-                            fates, reasoning_field, fields, labels});
+      extra.empty() ? py::object(py::dict()) : call_with(types.loads, to_str(extra));
+  return types.message.make({to_str(message.content), to_str(message.reasoning),
+                             to_tuple(message.tool_calls, make_call), reason,
+                             to_tuple(message.malformed, make_malformed),
+                             to_tuple(message.dropped, make_malformed), make_counts(counts), deltas,
+                             fates, reasoning_field, fields, labels});
 }
 
 py::object make_message(const TokenStreamer& streamer, py::handle deltas,

@@ -152,11 +152,12 @@ Slot take_slot(PyStreamBatch& self, SlotOptions options, const py::object& write
 
 Slot add(PyStreamBatch& self, const StreamRecipe& recipe, const py::object& writer,
          const py::object& choice, bool deltas, const py::object& end_ids) {
-  SlotOptions given = read_slot_options(choice, deltas);
-  if (!end_ids.is_none()) read_token_ids(end_ids, given.end_ids);
-  return take_slot(self, std::move(given), writer, [&](StreamBatch& batch, SlotOptions options) {
-    return batch.add(recipe, std::move(options));
-  });
+  SlotOptions slot_options = read_slot_options(choice, deltas);
+  if (!end_ids.is_none()) read_token_ids(end_ids, slot_options.end_ids);
+  return take_slot(self, std::move(slot_options), writer,
+                   [&](StreamBatch& batch, SlotOptions options) {
+                     return batch.add(recipe, std::move(options));
+                   });
 }
 
 Slot fork_slot(PyStreamBatch& self, Slot slot, const py::object& writer, const py::object& choice,
@@ -212,9 +213,9 @@ PyMethodDef kSse = {"sse", as_method(sse), METH_O,
 py::list deltas(const PyBatchResult& self, const py::object& slot) {
   py::list list;
   for (const Delta& delta : self.result->deltas_of(read_number(slot, "slot", "slots"))) {
-    PyObject* made = wrap_delta(Delta(delta), self.field);
-    if (made == nullptr) throw py::error_already_set();
-    list.append(py::reinterpret_steal<py::object>(made));
+    PyObject* object = wrap_delta(Delta(delta), self.field);
+    if (object == nullptr) throw py::error_already_set();
+    list.append(py::reinterpret_steal<py::object>(object));
   }
   return list;
 }

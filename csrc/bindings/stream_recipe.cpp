@@ -39,13 +39,13 @@ const std::vector<PyOption>& py_options() {  // created once
   PYBIND11_CONSTINIT static py::gil_safe_call_once_and_store<std::vector<PyOption>> storage;
   return storage
       .call_once_and_store_result([] {
-        std::vector<PyOption> made;
+        std::vector<PyOption> options;
         for (const StreamOption& each : stream_options()) {
           PyObject* name = PyUnicode_InternFromString(std::string(each.name).c_str());
           if (name == nullptr) throw py::error_already_set();
-          made.push_back({py::reinterpret_steal<py::object>(name), to_python(each.initial)});
+          options.push_back({py::reinterpret_steal<py::object>(name), to_python(each.initial)});
         }
-        return made;
+        return options;
       })
       .get_stored();
 }
@@ -100,12 +100,12 @@ OptionValue read_value(const StreamOption& option, py::handle value) {
   return std::string(read_text(value));
 }
 
-// Sets the options in `given`, which may contain other keys.
-void read_options(const py::dict& given, TokenStreamerOptions& options) {
+// Sets the options in `values`, which may contain other keys.
+void read_options(const py::dict& values, TokenStreamerOptions& options) {
   const std::vector<StreamOption>& table = stream_options();
   const std::vector<PyOption>& known = py_options();
   for (std::size_t i = 0; i < table.size(); ++i) {
-    PyObject* value = PyDict_GetItemWithError(given.ptr(), known[i].name.ptr());
+    PyObject* value = PyDict_GetItemWithError(values.ptr(), known[i].name.ptr());
     if (value == nullptr && PyErr_Occurred() != nullptr) throw py::error_already_set();
     // The default is in the options already.
     if (value == nullptr || is_default(value, known[i].initial)) continue;

@@ -200,9 +200,9 @@ PyObject* put_tokens(PyObject* object, PyObject* value) {
 
 // Copies attributes that Python code has set on the object.
 void copy_attributes(PyObject* from, PyObject* to) {
-  const auto given = py::reinterpret_steal<py::object>(PyObject_GenericGetDict(from, nullptr));
-  if (!given) return PyErr_Clear();  // the native class itself has none
-  const auto copy = py::reinterpret_steal<py::object>(PyDict_Copy(given.ptr()));
+  const auto attributes = py::reinterpret_steal<py::object>(PyObject_GenericGetDict(from, nullptr));
+  if (!attributes) return PyErr_Clear();  // the native class itself has none
+  const auto copy = py::reinterpret_steal<py::object>(PyDict_Copy(attributes.ptr()));
   if (!copy || PyObject_GenericSetDict(to, copy.ptr(), nullptr) != 0) throw py::error_already_set();
 }
 
@@ -235,9 +235,9 @@ PyObject* fork(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObje
     std::optional<std::int32_t> choice;
     if (is_there(values[1])) choice = read_number(values[1], "choice", "answers");
     // Creating an object may wait for other threads, so the stream must be free by then.
-    py::object made = make_instance(Py_TYPE(object), copy_of(self, std::move(held), choice));
-    copy_attributes(object, made.ptr());
-    return made.release().ptr();
+    py::object copy = make_instance(Py_TYPE(object), copy_of(self, std::move(held), choice));
+    copy_attributes(object, copy.ptr());
+    return copy.release().ptr();
   });
 }
 

@@ -235,8 +235,8 @@ std::unique_ptr<PyDetokenizer> restore(const py::object& snapshot, const py::obj
                                        const py::object& key, const py::kwargs& options) {
   const std::string state = open_snapshot("Detokenizer", snapshot, key);
   // By the class itself, so that the options are read by the same code as always.
-  const py::object made = py::type::of<PyDetokenizer>()(source, **options);
-  auto restored = std::make_unique<PyDetokenizer>(made.cast<PyDetokenizer&>());
+  const py::object instance = py::type::of<PyDetokenizer>()(source, **options);
+  auto restored = std::make_unique<PyDetokenizer>(instance.cast<PyDetokenizer&>());
   Archive archive{std::string_view(state)};
   archive(restored->has_ended, restored->detokenizer);
   archive.end();

@@ -115,9 +115,9 @@ BodyResult Arguments::finish_put(const ScanResult& result, CallSink& sink) {
     mark(CallMark::Kind::arguments_end, result.consumed);
     sink.end_call();
   }
-  BodyResult made{result.consumed, result.status};
-  if (result.status == ScanStatus::failed) made.unread = reader_.unwritten();
-  return made;
+  BodyResult put_result{result.consumed, result.status};
+  if (result.status == ScanStatus::failed) put_result.unread = reader_.unwritten();
+  return put_result;
 }
 
 void Arguments::end(CallSink& sink) {

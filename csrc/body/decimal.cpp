@@ -26,27 +26,27 @@ std::string_view without_leading_zeros(std::string_view digits) {
 }  // namespace
 
 std::optional<Decimal> read_decimal(std::string_view text) {
-  Decimal made;
-  made.is_negative = take_sign(text);
+  Decimal number;
+  number.is_negative = take_sign(text);
   const std::size_t exponent = text.find_first_of("eE");
   if (exponent != std::string_view::npos) {
-    made.exponent = text.substr(exponent);
-    std::string_view digits = made.exponent.substr(1);
+    number.exponent = text.substr(exponent);
+    std::string_view digits = number.exponent.substr(1);
     take_sign(digits);
     // `1e` may be the beginning of a number, but is none.
     if (digits.empty() || !has_only_digits(digits)) return std::nullopt;
     text = text.substr(0, exponent);
   }
   const std::size_t point = text.find('.');
-  made.has_point = point != std::string_view::npos;
-  if (made.has_point) made.fraction = text.substr(point + 1);
-  made.whole = without_leading_zeros(text.substr(0, point));
+  number.has_point = point != std::string_view::npos;
+  if (number.has_point) number.fraction = text.substr(point + 1);
+  number.whole = without_leading_zeros(text.substr(0, point));
   // A point alone is none.
-  const bool is_number = !made.whole.empty() || !made.fraction.empty();
-  if (!is_number || !has_only_digits(made.whole) || !has_only_digits(made.fraction)) {
+  const bool is_number = !number.whole.empty() || !number.fraction.empty();
+  if (!is_number || !has_only_digits(number.whole) || !has_only_digits(number.fraction)) {
     return std::nullopt;
   }
-  return made;
+  return number;
 }
 
 std::string json_number(const Decimal& number, std::string_view exponent) {

@@ -32,128 +32,129 @@ constexpr void set_step(Dialect& dialect, S state, std::string_view bytes, Value
   for (const char byte : bytes) row(dialect, state)[static_cast<unsigned char>(byte)] = step;
 }
 
-constexpr void add_structure(Dialect& made) {
+constexpr void add_structure(Dialect& dialect) {
   for (const S state :
        {S::value, S::first_element, S::element, S::first_key, S::key, S::colon, S::after_value}) {
-    set_step(made, state, kBlank, state);
+    set_step(dialect, state, kBlank, state);
   }
   for (const S state : {S::value, S::first_element, S::element}) {
-    set_step(made, state, "{[", A::open);
-    set_step(made, state, "\"", A::begin_string);
-    set_step(made, state, "tfn-", A::begin_scalar);
-    set_step(made, state, kDigits, A::begin_scalar);
+    set_step(dialect, state, "{[", A::open);
+    set_step(dialect, state, "\"", A::begin_string);
+    set_step(dialect, state, "tfn-", A::begin_scalar);
+    set_step(dialect, state, kDigits, A::begin_scalar);
   }
-  set_step(made, S::first_element, "]", A::close);
-  set_step(made, S::first_key, "}", A::close);
-  for (const S state : {S::first_key, S::key}) set_step(made, state, "\"", A::begin_key);
-  set_step(made, S::colon, ":", A::colon);
-  set_step(made, S::after_value, ",", A::comma);
-  set_step(made, S::after_value, "}]", A::close);
+  set_step(dialect, S::first_element, "]", A::close);
+  set_step(dialect, S::first_key, "}", A::close);
+  for (const S state : {S::first_key, S::key}) set_step(dialect, state, "\"", A::begin_key);
+  set_step(dialect, S::colon, ":", A::colon);
+  set_step(dialect, S::after_value, ",", A::comma);
+  set_step(dialect, S::after_value, "}]", A::close);
 }
 
-constexpr void add_strings(Dialect& made) {
-  row(made, S::string).fill(S::string);
+constexpr void add_strings(Dialect& dialect) {
+  row(dialect, S::string).fill(S::string);
   for (std::size_t byte = 0; byte < 0x20; ++byte) {
-    row(made, S::string)[byte] = made.rules.raw_controls ? A::raw_control : A::fail;
+    row(dialect, S::string)[byte] = dialect.rules.raw_controls ? A::raw_control : A::fail;
   }
-  set_step(made, S::string, "\"", A::end_string);
-  set_step(made, S::string, "\\", S::escape);
-  set_step(made, S::escape, "\"\\/bfnrt", S::string);
-  set_step(made, S::escape, "u", S::hex_1);
-  set_step(made, S::hex_1, kHexDigits, S::hex_2);
-  set_step(made, S::hex_2, kHexDigits, S::hex_3);
-  set_step(made, S::hex_3, kHexDigits, S::hex_4);
-  set_step(made, S::hex_4, kHexDigits, S::string);
+  set_step(dialect, S::string, "\"", A::end_string);
+  set_step(dialect, S::string, "\\", S::escape);
+  set_step(dialect, S::escape, "\"\\/bfnrt", S::string);
+  set_step(dialect, S::escape, "u", S::hex_1);
+  set_step(dialect, S::hex_1, kHexDigits, S::hex_2);
+  set_step(dialect, S::hex_2, kHexDigits, S::hex_3);
+  set_step(dialect, S::hex_3, kHexDigits, S::hex_4);
+  set_step(dialect, S::hex_4, kHexDigits, S::string);
 }
 
-constexpr void add_scalars(Dialect& made) {
-  set_step(made, S::t_rue, "r", S::tr_ue);
-  set_step(made, S::tr_ue, "u", S::tru_e);
-  set_step(made, S::tru_e, "e", A::end_literal);
-  set_step(made, S::f_alse, "a", S::fa_lse);
-  set_step(made, S::fa_lse, "l", S::fal_se);
-  set_step(made, S::fal_se, "s", S::fals_e);
-  set_step(made, S::fals_e, "e", A::end_literal);
-  set_step(made, S::n_ull, "u", S::nu_ll);
-  set_step(made, S::nu_ll, "l", S::nul_l);
-  set_step(made, S::nul_l, "l", A::end_literal);
+constexpr void add_scalars(Dialect& dialect) {
+  set_step(dialect, S::t_rue, "r", S::tr_ue);
+  set_step(dialect, S::tr_ue, "u", S::tru_e);
+  set_step(dialect, S::tru_e, "e", A::end_literal);
+  set_step(dialect, S::f_alse, "a", S::fa_lse);
+  set_step(dialect, S::fa_lse, "l", S::fal_se);
+  set_step(dialect, S::fal_se, "s", S::fals_e);
+  set_step(dialect, S::fals_e, "e", A::end_literal);
+  set_step(dialect, S::n_ull, "u", S::nu_ll);
+  set_step(dialect, S::nu_ll, "l", S::nul_l);
+  set_step(dialect, S::nul_l, "l", A::end_literal);
   for (const S state : {S::zero, S::integer, S::fraction, S::exponent_digits}) {
     // Whatever follows a number ends it, and is then read in the state after the value.
-    row(made, state).fill(A::end_number);
+    row(dialect, state).fill(A::end_number);
   }
   // A leading zero stands alone in JSON: `01` is rejected.
-  set_step(made, S::minus, kDigits, S::integer);
-  set_step(made, S::minus, "0", S::zero);
-  set_step(made, S::integer, kDigits, S::integer);
-  for (const S state : {S::zero, S::integer}) set_step(made, state, ".", S::point);
-  for (const S state : {S::zero, S::integer, S::fraction}) set_step(made, state, "eE", S::exponent);
-  set_step(made, S::point, kDigits, S::fraction);
-  set_step(made, S::fraction, kDigits, S::fraction);
-  set_step(made, S::exponent, kDigits, S::exponent_digits);
-  set_step(made, S::exponent, "+-", S::exponent_sign);
-  set_step(made, S::exponent_sign, kDigits, S::exponent_digits);
-  set_step(made, S::exponent_digits, kDigits, S::exponent_digits);
+  set_step(dialect, S::minus, kDigits, S::integer);
+  set_step(dialect, S::minus, "0", S::zero);
+  set_step(dialect, S::integer, kDigits, S::integer);
+  for (const S state : {S::zero, S::integer}) set_step(dialect, state, ".", S::point);
+  for (const S state : {S::zero, S::integer, S::fraction})
+    set_step(dialect, state, "eE", S::exponent);
+  set_step(dialect, S::point, kDigits, S::fraction);
+  set_step(dialect, S::fraction, kDigits, S::fraction);
+  set_step(dialect, S::exponent, kDigits, S::exponent_digits);
+  set_step(dialect, S::exponent, "+-", S::exponent_sign);
+  set_step(dialect, S::exponent_sign, kDigits, S::exponent_digits);
+  set_step(dialect, S::exponent_digits, kDigits, S::exponent_digits);
 }
 
 // Allows words for JSON's numbers and literals, unquoted keys, and extra commas.
-constexpr void loosen(Dialect& made) {
+constexpr void loosen(Dialect& dialect) {
   for (const S state : {S::value, S::first_element, S::element}) {
     // Any byte may begin a word; whether it is one is known at its end.
-    row(made, state).fill(A::begin_word);
-    set_step(made, state, kBlank, state);
-    set_step(made, state, ",:)}]", A::fail);
-    set_step(made, state, made.rules.tuples ? "{[(" : "{[", A::open);
-    set_step(made, state, "\"", A::begin_string);
-    if (made.rules.single_quotes) set_step(made, state, "'", A::begin_string);
+    row(dialect, state).fill(A::begin_word);
+    set_step(dialect, state, kBlank, state);
+    set_step(dialect, state, ",:)}]", A::fail);
+    set_step(dialect, state, dialect.rules.tuples ? "{[(" : "{[", A::open);
+    set_step(dialect, state, "\"", A::begin_string);
+    if (dialect.rules.single_quotes) set_step(dialect, state, "'", A::begin_string);
   }
   // `[1, 2, ]`: the comma before it was held, and is dropped.
-  for (const S state : {S::first_element, S::element}) set_step(made, state, ")}]", A::close);
+  for (const S state : {S::first_element, S::element}) set_step(dialect, state, ")}]", A::close);
   for (const S state : {S::first_key, S::key}) {
-    row(made, state).fill(A::begin_key_word);
-    set_step(made, state, kBlank, state);
-    set_step(made, state, ",:)]{[", A::fail);
-    set_step(made, state, "}", A::close);
-    set_step(made, state, "\"'", A::begin_key);
+    row(dialect, state).fill(A::begin_key_word);
+    set_step(dialect, state, kBlank, state);
+    set_step(dialect, state, ",:)]{[", A::fail);
+    set_step(dialect, state, "}", A::close);
+    set_step(dialect, state, "\"'", A::begin_key);
   }
-  if (made.rules.sets) {
-    set_step(made, S::first_key, "{[(", A::open_in_set);
+  if (dialect.rules.sets) {
+    set_step(dialect, S::first_key, "{[(", A::open_in_set);
     // A colon after the first element of a set: it was a dict's key.
-    set_step(made, S::after_value, ":", A::colon_of_key);
+    set_step(dialect, S::after_value, ":", A::colon_of_key);
   }
   // White space after a held comma belongs to it.
-  for (const S state : {S::element, S::key}) set_step(made, state, kBlank, A::hold_space);
-  set_step(made, S::after_value, ",", A::hold_comma);
-  set_step(made, S::after_value, ")", A::close);
+  for (const S state : {S::element, S::key}) set_step(dialect, state, kBlank, A::hold_space);
+  set_step(dialect, S::after_value, ",", A::hold_comma);
+  set_step(dialect, S::after_value, ")", A::close);
   // Whether a line break may stand here depends on the string's quotes.
-  for (std::size_t byte = 0; byte < 0x20; ++byte) row(made, S::string)[byte] = A::step;
-  set_step(made, S::string, "\"'\\", A::step);
+  for (std::size_t byte = 0; byte < 0x20; ++byte) row(dialect, S::string)[byte] = A::step;
+  set_step(dialect, S::string, "\"'\\", A::step);
   for (const S state : {S::escape, S::quote_open, S::code_point, S::maybe_close, S::triple_close,
                         S::word, S::key_word, S::bare_string}) {
-    row(made, state).fill(A::step);
+    row(dialect, state).fill(A::step);
   }
 }
 
-constexpr void add_plain_keys(Dialect& made) {
+constexpr void add_plain_keys(Dialect& dialect) {
   for (const S state : {S::first_key, S::key}) {
-    set_step(made, state, kPlainKey, A::begin_key_word);
-    for (std::size_t byte = 0x80; byte < 256; ++byte) row(made, state)[byte] = A::begin_key_word;
+    set_step(dialect, state, kPlainKey, A::begin_key_word);
+    for (std::size_t byte = 0x80; byte < 256; ++byte) row(dialect, state)[byte] = A::begin_key_word;
   }
   // Letters of any script: all their bytes are above 0x7F.
-  for (std::size_t byte = 0x80; byte < 256; ++byte) row(made, S::key_word)[byte] = A::step;
+  for (std::size_t byte = 0x80; byte < 256; ++byte) row(dialect, S::key_word)[byte] = A::step;
   for (const std::string_view bytes : {kPlainKey, kBlank, std::string_view(":")}) {
-    set_step(made, S::key_word, bytes, A::step);
+    set_step(dialect, S::key_word, bytes, A::step);
   }
 }
 
 constexpr Dialect make_dialect(const DialectRules& rules) {
-  Dialect made{rules};
-  for (auto& state : made.table) state.fill(A::fail);
-  add_structure(made);
-  add_strings(made);
-  add_scalars(made);
-  if (rules.loose) loosen(made);
-  if (rules.plain_keys) add_plain_keys(made);
-  return made;
+  Dialect dialect{rules};
+  for (auto& state : dialect.table) state.fill(A::fail);
+  add_structure(dialect);
+  add_strings(dialect);
+  add_scalars(dialect);
+  if (rules.loose) loosen(dialect);
+  if (rules.plain_keys) add_plain_keys(dialect);
+  return dialect;
 }
 
 }  // namespace

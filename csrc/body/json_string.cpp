@@ -55,10 +55,10 @@ JsonStringDecoder::Piece JsonStringDecoder::next_escape(char byte) {
   }
   constexpr std::string_view kLetters = "\"\\/bfnrt";
   constexpr std::string_view kMeanings = "\"\\/\b\f\n\r\t";
-  const std::size_t found = kLetters.find(byte);
-  if (found == std::string_view::npos) return {0, {}, false, true};
+  const std::size_t index = kLetters.find(byte);
+  if (index == std::string_view::npos) return {0, {}, false, true};
   put_high();
-  buffer_ += kMeanings[found];
+  buffer_ += kMeanings[index];
   return decoded();
 }
 

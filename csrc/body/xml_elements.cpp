@@ -163,21 +163,21 @@ std::size_t XmlElements::read_some(std::string_view text) {
 
 // Text up to a tag, or a token.
 std::size_t XmlElements::read_run(const Letter& run) {
-  const auto found = find_marker(run, [&](std::string_view piece) { read_text(piece); });
-  pass(found.consumed);
-  const Letter letter{run.text.substr(0, found.consumed), run.symbol};
+  const auto match = find_marker(run, [&](std::string_view piece) { read_text(piece); });
+  pass(match.consumed);
+  const Letter letter{run.text.substr(0, match.consumed), run.symbol};
   // The cursor holds text without its tokens; this copy has them too.
-  held_.follow(letter, found.marker != nullptr ? found.text : cursor_.held());
+  held_.follow(letter, match.marker != nullptr ? match.text : cursor_.held());
   if (has_failed()) {
     unread_.put(held_);
     unread_.end_with(letter);
-  } else if (found.marker != nullptr) {
+  } else if (match.marker != nullptr) {
     tag_ = std::exchange(held_, {});
     opener_ = tag_.size();
-    const bool is_opener = static_cast<Role>(found.marker->role) == Role::tag_open;
+    const bool is_opener = static_cast<Role>(match.marker->role) == Role::tag_open;
     is_opener ? void(state_ = State::tag) : on_tag();  // or a closing tag that is a single token
   }
-  return found.consumed;
+  return match.consumed;
 }
 
 void XmlElements::on_tag() { maybe_closer_.is_empty() ? read_tag() : on_tag_after_closer(); }

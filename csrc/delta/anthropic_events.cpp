@@ -25,9 +25,9 @@ namespace {
 
 class AnthropicEvents final : public WireWriter {
  public:
-  explicit AnthropicEvents(WireOptions given)
+  explicit AnthropicEvents(WireOptions wire_options)
       : WireWriter(
-            std::move(given), "msg_",
+            std::move(wire_options), "msg_",
             {"id", "type", "role", "model", "content", "stop_reason", "stop_sequence", "usage"}) {
     if (options().n != 1) throw ArgumentError("n is above 1; messages has one answer");
   }

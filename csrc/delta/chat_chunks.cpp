@@ -30,8 +30,8 @@ std::string_view finish_word(FinishReason reason) {
 
 class ChatChunks final : public OpenaiChunks {
  public:
-  explicit ChatChunks(WireOptions given)
-      : OpenaiChunks(std::move(given), "chatcmpl-", "chat.completion.chunk"),
+  explicit ChatChunks(WireOptions wire_options)
+      : OpenaiChunks(std::move(wire_options), "chatcmpl-", "chat.completion.chunk"),
         reasoning_name_(to_string(options().reasoning_field)) {}
 
   std::unique_ptr<WireWriter> clone() const override { return std::make_unique<ChatChunks>(*this); }

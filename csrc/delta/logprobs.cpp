@@ -105,15 +105,15 @@ void append_completion_logprobs(const std::vector<TokenLogprob>& entries, TextOf
   append_list(entries, out, [&](const TokenLogprob& entry) {
     // One key per text: of tokens with the same text, the most likely one comes first and counts.
     // The sampled token is always included.
-    std::vector<std::string> seen;
+    std::vector<std::string> texts;
     const auto append_entry = [&](const Logprob& rival) {
       std::string text = text_of(rival.token);
-      if (std::find(seen.begin(), seen.end(), text) != seen.end()) return;
-      if (!seen.empty()) out += ',';
+      if (std::find(texts.begin(), texts.end(), text) != texts.end()) return;
+      if (!texts.empty()) out += ',';
       append_json_line_string(text, out);
       out += ':';
       append_number(rival.logprob, out);
-      seen.push_back(std::move(text));
+      texts.push_back(std::move(text));
     };
     out += '{';
     for (const Logprob& rival : entry.top) append_entry(rival);

@@ -27,8 +27,8 @@ constexpr std::string_view kChunkOfJson =
 
 class OipResponses final : public WireWriter {
  public:
-  explicit OipResponses(WireOptions given)
-      : WireWriter(std::move(given), "", {"id", "model_name", "parameters", "outputs"}) {
+  explicit OipResponses(WireOptions wire_options)
+      : WireWriter(std::move(wire_options), "", {"id", "model_name", "parameters", "outputs"}) {
     head_ = "{\"model_name\":";
     append_json_line_string(options().model, head_);
     append_field("id", options().id, head_);

@@ -52,8 +52,8 @@ constexpr Words kCall = {"fc_", "", "", "", "response.function_call_arguments", 
 
 class ResponsesEvents final : public WireWriter {
  public:
-  explicit ResponsesEvents(WireOptions given)
-      : WireWriter(std::move(given), "resp_",
+  explicit ResponsesEvents(WireOptions wire_options)
+      : WireWriter(std::move(wire_options), "resp_",
                    {"id", "object", "created_at", "status", "error", "incomplete_details", "model",
                     "output", "usage"}) {
     if (options().n != 1) throw ArgumentError("n is above 1; responses has one answer");

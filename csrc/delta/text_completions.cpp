@@ -13,8 +13,8 @@ namespace {
 
 class TextCompletions final : public OpenaiChunks {
  public:
-  explicit TextCompletions(WireOptions given)
-      : OpenaiChunks(std::move(given), "cmpl-", "text_completion") {
+  explicit TextCompletions(WireOptions wire_options)
+      : OpenaiChunks(std::move(wire_options), "cmpl-", "text_completion") {
     offsets_.resize(static_cast<std::size_t>(options().n));
   }
 

@@ -11,8 +11,8 @@ namespace {
 
 // All options except `id` and `created`, which the writer may have chosen itself.
 std::uint64_t fingerprint_of(const WireOptions& options) {
-  std::uint64_t made = unspool::fingerprint_of(options.model);
-  made = unspool::fingerprint_of(options.extra, made);
+  std::uint64_t hash = unspool::fingerprint_of(options.model);
+  hash = unspool::fingerprint_of(options.extra, hash);
   std::string rest;
   Archive archive(rest);
   std::int32_t n = options.n;
@@ -22,7 +22,7 @@ std::uint64_t fingerprint_of(const WireOptions& options) {
   rest += static_cast<char>(options.reasoning_field);
   rest += static_cast<char>(options.reasoning_events);
   rest += static_cast<char>(options.incomplete_calls);
-  return unspool::fingerprint_of(rest, made);
+  return unspool::fingerprint_of(rest, hash);
 }
 
 }  // namespace

@@ -46,15 +46,15 @@ int choose_call(const Format& format, std::size_t opener, char first, std::optio
 
 }  // namespace
 
-void CallReader::begin_at_opener(const MarkerCursor::Found& found) {
+void CallReader::begin_at_opener(const MarkerCursor::Found& match) {
   // Not announced yet: if the call fails, the opener is part of the raw text.
-  core_.raw = core_.drop_skipped(found.text);
+  core_.raw = core_.drop_skipped(match.text);
   if (core_.labels) core_.labels->begin();
   // Misspelled markers before the call count as repairs of it.
   repairs_ = core_.take_slip();
   at_.skip_is_reasonings = false;
   opener_bytes_ = core_.raw.size();
-  opener_ = found.marker->value;
+  opener_ = match.marker->value;
   // A first guess, for questions about the call before its kind is known.
   at_.call = core_.format().openers()[opener_].front();
   at_.closer_pending = false;
@@ -105,11 +105,11 @@ std::size_t CallReader::read_opening(char byte) {
   std::string& raw = core_.raw;
   // The cursor looks for another opener. Its text is in `raw` as well, so what it releases is
   // ignored.
-  const MarkerCursor::Found found =
+  const MarkerCursor::Found match =
       core_.cursor.put(std::string_view(&byte, 1), [](std::string_view) {});
-  if (found.marker != nullptr) {
+  if (match.marker != nullptr) {
     raw += byte;
-    if (on_opener_again(found)) return 1;
+    if (on_opener_again(match)) return 1;
     raw.pop_back();
   }
   if (is_space(byte) && raw.size() < opener_bytes_ + kMaxOpenerSpace) {
@@ -163,13 +163,13 @@ void CallReader::begin_chosen(int kind, std::size_t first_at) {
 }
 
 // An opener with only white space since the last one: models repeat it, and mean one call.
-bool CallReader::on_opener_again(const MarkerCursor::Found& found) {
-  const std::size_t at = core_.raw.size() - found.text.size();
+bool CallReader::on_opener_again(const MarkerCursor::Found& match) {
+  const std::size_t at = core_.raw.size() - match.text.size();
   if (at < opener_bytes_ || !is_blank(after_opener().substr(0, at - opener_bytes_))) return false;
-  const Role role = static_cast<Role>(found.marker->role);
+  const Role role = static_cast<Role>(match.marker->role);
   if (role == Role::ignore) {
     core_.raw.resize(at);
-    core_.ignore(found.text, found.text.size() - 1, pending_bytes());
+    core_.ignore(match.text, match.text.size() - 1, pending_bytes());
     return true;
   }
   if (role != Role::call_open) {  // an empty block
@@ -179,15 +179,15 @@ bool CallReader::on_opener_again(const MarkerCursor::Found& found) {
   }
   // The first opener becomes plain markup; the second one opens the call.
   core_.audit(Fate::marker, std::string_view(core_.raw).substr(0, at));
-  begin_at_opener(found);
+  begin_at_opener(match);
   return true;
 }
 
 bool CallReader::read_token_after_opener(Symbol symbol, std::string_view literal) {
-  const MarkerCursor::Found found =
+  const MarkerCursor::Found match =
       core_.cursor.put_token(symbol, literal, [](std::string_view) {});
   core_.raw += literal;
-  if (found.marker != nullptr && on_opener_again(found)) return true;
+  if (match.marker != nullptr && on_opener_again(match)) return true;
   core_.raw.resize(core_.raw.size() - literal.size());
   // A token is no prose: what follows the opener was meant as a call, even if it is none.
   core_.trial.has_call_markup = true;
@@ -222,11 +222,11 @@ std::size_t CallReader::read_name(std::string_view text) {
   }
   const std::size_t known = std::min(name_.size() + core_.cursor.held().size(), kMaxNameBytes);
   const std::size_t size = std::min(std::max<std::size_t>(stop, 1), kMaxNameBytes + 1 - known);
-  const MarkerCursor::Found found =
+  const MarkerCursor::Found match =
       core_.cursor.put(text.substr(0, size), [this](std::string_view piece) { put_name(piece); });
-  core_.raw += text.substr(0, found.consumed);
-  if (found.marker != nullptr) on_name_end(found);
-  return found.consumed;
+  core_.raw += text.substr(0, match.consumed);
+  if (match.marker != nullptr) on_name_end(match);
+  return match.consumed;
 }
 
 // The position of a byte that may end a name. A brace does not end a name that is still blank.
@@ -239,26 +239,26 @@ std::size_t CallReader::name_stop(std::string_view text) const {
   return brace > 0 || !is_blank(name_) ? brace : std::min(text.find('{', 1), stop);
 }
 
-void CallReader::on_name_end(const MarkerCursor::Found& found) {
-  const Role role = static_cast<Role>(found.marker->role);
+void CallReader::on_name_end(const MarkerCursor::Found& match) {
+  const Role role = static_cast<Role>(match.marker->role);
   const bool closes = role == Role::call_close || role == Role::section_close;
-  if (found.marker->is_slip) repairs_ |= kMarkup;
+  if (match.marker->is_slip) repairs_ |= kMarkup;
   // `<function=get_weather>` is call markup; `<function=the name of a function>` is prose.
   core_.trial.has_call_markup = role == Role::name_close && !has_space(trim(name_));
   const auto* parameters = core_.call().body_as<ParametersSlot>();
   // One marker both ends the name and opens the first parameter: `get_weather<arg_key>`.
-  in_parameter_ = parameters != nullptr && parameters->open.has(found.text);
+  in_parameter_ = parameters != nullptr && parameters->open.has(match.text);
   if (role != Role::name_close) {
-    core_.raw.resize(core_.raw.size() - found.text.size());  // the closer is not the call's
+    core_.raw.resize(core_.raw.size() - match.text.size());  // the closer is not the call's
   }
-  if (role != Role::name_close && !closes) return on_name_cut(found);
+  if (role != Role::name_close && !closes) return on_name_cut(match);
   // An opener and its closer without a name: an empty block, not a broken call.
   if (closes && core_.trial.is_on() && without_prefix(core_.call(), trim(name_)).empty()) {
     core_.trial.outcome = Outcome::empty;
     return;
   }
   if (!name_call()) {
-    if (role != Role::name_close && core_.trial.outcome == Outcome::open) on_malformed_end(found);
+    if (role != Role::name_close && core_.trial.outcome == Outcome::open) on_malformed_end(match);
     return;
   }
   if (role == Role::name_close) return core_.enter(State::body);
@@ -266,18 +266,18 @@ void CallReader::on_name_end(const MarkerCursor::Found& found) {
   put_arguments("{}");
   end_call();
   body_.reset();
-  core_.put_call_text(Fate::marker, found.text);
-  parser_.on_closer(role, found);
+  core_.put_call_text(Fate::marker, match.text);
+  parser_.on_closer(role, match);
 }
 
 // Another marker is in the place of the name's end.
-void CallReader::on_name_cut(const MarkerCursor::Found& found) {
+void CallReader::on_name_cut(const MarkerCursor::Found& match) {
   on_failure("the name does not end", {});
   if (core_.trial.outcome != Outcome::open) return;
-  if (at_.state != State::malformed) return parser_.on_marker(found);
-  const bool ends_reasoning = static_cast<Role>(found.marker->role) == Role::reasoning_close;
+  if (at_.state != State::malformed) return parser_.on_marker(match);
+  const bool ends_reasoning = static_cast<Role>(match.marker->role) == Role::reasoning_close;
   // A closing reasoning tag has nothing to close here, so it is part of the malformed text.
-  ends_reasoning ? put_malformed(found.text) : on_malformed_end(found);
+  ends_reasoning ? put_malformed(match.text) : on_malformed_end(match);
 }
 
 // The name has been read: announces the call, or reports it as malformed.

@@ -59,7 +59,7 @@ class CallReader : RegionReader, CallSink, CallReaderState {
   }
 
   // The beginnings of a call:
-  void begin_at_opener(const MarkerCursor::Found& found);
+  void begin_at_opener(const MarkerCursor::Found& match);
   /// At the body's first letter.
   void begin_bare(std::uint8_t kind, bool has_closer);
   /// After a header that calls `tool`; if that is empty, the body has the name.
@@ -76,8 +76,8 @@ class CallReader : RegionReader, CallSink, CallReaderState {
   bool read_token_in_body(Symbol symbol, std::string_view literal);
   void put_name(std::string_view text) { name_ += text; }
   void put_malformed(std::string_view text);
-  void on_name_end(const MarkerCursor::Found& found);
-  void on_malformed_end(const MarkerCursor::Found& found);
+  void on_name_end(const MarkerCursor::Found& match);
+  void on_malformed_end(const MarkerCursor::Found& match);
 
   /// Ends the call at the end of the output.
   void finish(FinishReason reason);
@@ -118,7 +118,7 @@ class CallReader : RegionReader, CallSink, CallReaderState {
   std::uint16_t repairs() const { return repairs_ | (body_ ? body_->repairs() : 0U); }
   bool may_pend() const { return at_.state == State::body && core_.calls.is_open(); }
 
-  bool on_opener_again(const MarkerCursor::Found& found);
+  bool on_opener_again(const MarkerCursor::Found& match);
   void begin_chosen(int kind, std::size_t first_at);
   std::size_t name_stop(std::string_view text) const;
   void make_call_body(std::string_view name, bool in_parameter) {
@@ -128,7 +128,7 @@ class CallReader : RegionReader, CallSink, CallReaderState {
   }
   void build_body(std::string_view name, bool in_parameter);
   bool name_call();
-  void on_name_cut(const MarkerCursor::Found& found);
+  void on_name_cut(const MarkerCursor::Found& match);
   void on_body(const BodyResult& result, std::string_view text);
   void put_text(std::string_view text);
   void label_name(std::string_view name);

@@ -102,8 +102,8 @@ void CallReader::put_malformed(std::string_view text) {
   core_.put_malformed(text, problem_);
 }
 
-void CallReader::on_malformed_end(const MarkerCursor::Found& found) {
-  const Role role = static_cast<Role>(found.marker->role);
+void CallReader::on_malformed_end(const MarkerCursor::Found& match) {
+  const Role role = static_cast<Role>(match.marker->role);
   const bool closes = role == Role::call_close || role == Role::section_close;
   if (core_.calls.is_open()) {
     // The body failed at the closer itself, with nothing wrong before it.
@@ -114,19 +114,19 @@ void CallReader::on_malformed_end(const MarkerCursor::Found& found) {
       if (malformed_is_empty_) put_malformed({});
       end_call(CallStatus::malformed);
     }
-    if (closes) core_.put_call_text(Fate::marker, found.text);
+    if (closes) core_.put_call_text(Fate::marker, match.text);
   } else if (closes) {
-    put_malformed(found.text);
+    put_malformed(match.text);
   }
-  if (role == Role::markup_open) core_.audit(Fate::marker, found.text);
+  if (role == Role::markup_open) core_.audit(Fate::marker, match.text);
   body_.reset();
   at_.closer_is_calls = false;
   at_.state = State::content;
   // The state is content by now: the marker is read as after any call.
-  if (closes) return parser_.on_closer(role, found);
-  if (role == Role::markup_open) return parser_.on_markup(found);
+  if (closes) return parser_.on_closer(role, match);
+  if (role == Role::markup_open) return parser_.on_markup(match);
   at_.boundary = Boundary::none;
-  parser_.on_marker(found);
+  parser_.on_marker(match);
 }
 
 void CallReader::reset(bool keeps_body) {

@@ -23,8 +23,8 @@ void CallWriter::begin(std::string_view name, std::string_view id, const ToolSch
   // Counted but not announced: its text is reported as malformed.
   if (is_over()) return;
   guard_ = std::make_unique<ArgumentsGuard>(limits_, repairs_, schema);
-  const std::string made = ids_ ? ids_->id_of(id, name, place_.index) : std::string(id);
-  out.add_begin(place_.index, name, made, token_end);
+  const std::string call_id = ids_ ? ids_->id_of(id, name, place_.index) : std::string(id);
+  out.add_begin(place_.index, name, call_id, token_end);
 }
 
 void CallWriter::put_text(std::string_view text, std::uint64_t token_end, Events& out) {

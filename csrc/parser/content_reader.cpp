@@ -66,11 +66,11 @@ std::size_t ContentReader::read(std::string_view text) {
 }
 
 std::size_t ContentReader::put(std::string_view text) {
-  const MarkerCursor::Found found =
+  const MarkerCursor::Found match =
       core_.cursor.put(text, [this](std::string_view piece) { core_.put_content(piece); });
-  if (has_bare_calls_) follow_lines(text.substr(0, found.consumed));
-  if (found.marker != nullptr) parser_.on_marker(found);
-  return found.consumed;
+  if (has_bare_calls_) follow_lines(text.substr(0, match.consumed));
+  if (match.marker != nullptr) parser_.on_marker(match);
+  return match.consumed;
 }
 
 std::size_t ContentReader::read_bare(std::string_view text) {
@@ -128,11 +128,11 @@ bool ContentReader::begins_candidate(char byte) {
 // A call or a marker may begin here: a bare call is tried once it can no longer be a marker.
 std::size_t ContentReader::read_candidate(std::string_view text) {
   std::string released;
-  const MarkerCursor::Found found =
+  const MarkerCursor::Found match =
       core_.cursor.put(text.substr(0, 1), [&](std::string_view piece) { released += piece; });
-  if (found.marker != nullptr) {
+  if (match.marker != nullptr) {
     at_.bare_candidate = -1;
-    parser_.on_marker(found);
+    parser_.on_marker(match);
   } else if (!released.empty()) {
     // It was no marker. What the cursor held is the beginning of the call.
     core_.cursor.flush([&](std::string_view piece) { released += piece; });

@@ -103,9 +103,9 @@ class Events {
   template <typename Use>
   void for_each_new_fate(Use&& use) {
     for (std::size_t i = seen_fates_ == 0 ? 0 : seen_fates_ - 1; i < audit_.size(); ++i) {
-      const std::size_t seen = i < seen_fates_ ? seen_fate_bytes_ : 0;
+      const std::size_t reported = i < seen_fates_ ? seen_fate_bytes_ : 0;
       const std::size_t size = audit_[i].text.size();
-      if (size > seen) use(static_cast<const ByteLabel&>(audit_[i]), size - seen);
+      if (size > reported) use(static_cast<const ByteLabel&>(audit_[i]), size - reported);
     }
     seen_fates_ = audit_.size();
     seen_fate_bytes_ = audit_.empty() ? 0 : audit_.back().text.size();

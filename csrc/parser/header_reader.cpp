@@ -52,18 +52,18 @@ std::size_t HeaderReader::read(std::string_view text) {
   const std::size_t known = core_.raw.size() + core_.cursor.held().size();
   // One byte more than the limit, so that a header of just this length passes.
   const std::size_t room = kMaxHeaderBytes + 1 - std::min(known, kMaxHeaderBytes);
-  const MarkerCursor::Found found =
+  const MarkerCursor::Found match =
       core_.cursor.put(text.substr(0, core_.trial.is_on() ? 1 : room),
                        [this](std::string_view piece) { parser_.release(piece); });
-  if (found.marker != nullptr) {
-    parser_.on_marker(found);
+  if (match.marker != nullptr) {
+    parser_.on_marker(match);
   } else if (core_.raw.size() + core_.cursor.held().size() > kMaxHeaderBytes) {
     // With a trial the input is read again, and nothing needs to be undone here.
     core_.trial.is_on() ? void(core_.trial.outcome = Outcome::mention) : release_endless();
   } else if (core_.trial.is_on() && is_prose() && !opens_another(false) && !fits(core_.raw)) {
     core_.trial.outcome = Outcome::mention;
   }
-  return found.consumed;
+  return match.consumed;
 }
 
 // Nothing ends the header: it is text of the surrounding region.
@@ -79,20 +79,20 @@ void HeaderReader::release_endless() {
   parser_.release(raw);
 }
 
-void HeaderReader::on_markup(const MarkerCursor::Found& found) {
-  const MarkupRegion& markup = core_.program().markup[found.marker->value];
+void HeaderReader::on_markup(const MarkerCursor::Found& match) {
+  const MarkupRegion& markup = core_.program().markup[match.marker->value];
   at_.closer_pending = false;
   at_.may_chain = false;
   if (!markup.has_header()) return core_.after_markup(markup.open.after);
-  begin(found.marker->value);
+  begin(match.marker->value);
 }
 
-void HeaderReader::on_inline_markup(const MarkerCursor::Found& found) {
-  const bool has_header = core_.program().markup[found.marker->value].has_header();
-  if (has_header && !found.marker->has_token) {
+void HeaderReader::on_inline_markup(const MarkerCursor::Found& match) {
+  const bool has_header = core_.program().markup[match.marker->value].has_header();
+  if (has_header && !match.marker->has_token) {
     // The trial has shown that this one is text.
-    if (core_.trial.is_read_again(found)) return parser_.release(found.text);
-    if (!core_.trial.is_on()) core_.begin_trial(found);
+    if (core_.trial.is_read_again(match)) return parser_.release(match.text);
+    if (!core_.trial.is_on()) core_.begin_trial(match);
   }
   const std::string held = core_.take_held();
   if (at_.state == State::content) at_.boundary = Boundary::none;
@@ -100,11 +100,11 @@ void HeaderReader::on_inline_markup(const MarkerCursor::Found& found) {
     at_.state == State::content ? core_.emit_content(held) : core_.emit_reasoning(held);
   }
   // The held white space was emitted before: within text it is text.
-  core_.audit(Fate::marker, found.text, at_.state == State::reasoning);
+  core_.audit(Fate::marker, match.text, at_.state == State::reasoning);
   at_.skip = {};
   if (!has_header) return core_.reset_cursor();
   at_.markup_return = at_.state;
-  begin(found.marker->value);
+  begin(match.marker->value);
 }
 
 // An invalid header: nothing ends it, or its text is not allowed.
@@ -117,19 +117,19 @@ void HeaderReader::give_up(std::string_view header, std::size_t of_turn) {
                                                           : "the header says something else");
 }
 
-void HeaderReader::on_end(const MarkerCursor::Found& found) {
+void HeaderReader::on_end(const MarkerCursor::Found& match) {
   const bool fits = header_.fits(core_.raw, true) &&
                     !header_.names_stranger(core_.raw, core_.tools(), core_.calls.index() >= 0);
-  const bool closes = static_cast<Role>(found.marker->role) == Role::header_close;
+  const bool closes = static_cast<Role>(match.marker->role) == Role::header_close;
   const std::string header = std::exchange(core_.raw, {});
   const std::size_t of_turn = std::exchange(of_turn_, 0);
-  closes ? on_close(found, header, of_turn, fits) : on_cut(found, header, of_turn, fits);
+  closes ? on_close(match, header, of_turn, fits) : on_cut(match, header, of_turn, fits);
 }
 
 // Another marker is in the place of the header's closer.
-void HeaderReader::on_cut(const MarkerCursor::Found& found, std::string_view header,
+void HeaderReader::on_cut(const MarkerCursor::Found& match, std::string_view header,
                           std::size_t of_turn, bool fits) {
-  const Role role = static_cast<Role>(found.marker->role);
+  const Role role = static_cast<Role>(match.marker->role);
   const bool ends_message =
       role == Role::ignore || role == Role::markup_open || header_.markup().is_inline;
   // A header that a call cuts is whole if its text is one: models leave out the closer.
@@ -144,13 +144,13 @@ void HeaderReader::on_cut(const MarkerCursor::Found& found, std::string_view hea
   // The opener of a call, where calls are off: content, with its header as markup.
   if (role == Role::call_text) {
     core_.enter(State::content);
-    return parser_.release(found.text);
+    return parser_.release(match.text);
   }
   at_.state = State::content;
-  parser_.on_marker(found);
+  parser_.on_marker(match);
 }
 
-void HeaderReader::on_close(const MarkerCursor::Found& found, std::string_view header,
+void HeaderReader::on_close(const MarkerCursor::Found& match, std::string_view header,
                             std::size_t of_turn, bool fits) {
   const MarkupRegion& markup = header_.markup();
   // At the start of a line, a header with a wrong text was still meant as a header.
@@ -166,7 +166,7 @@ void HeaderReader::on_close(const MarkerCursor::Found& found, std::string_view h
   } else {
     give_up(header, of_turn);
   }
-  core_.raw += found.text;
+  core_.raw += match.text;
   if (markup.is_inline) {
     const std::string raw = std::exchange(core_.raw, {});
     core_.audit(Fate::marker, raw, at_.markup_return == State::reasoning);

@@ -51,10 +51,10 @@ class HeaderReader : RegionReader, HeaderReaderState {
   /// Reads some of a header; returns how many bytes.
   std::size_t read(std::string_view text);
 
-  void on_markup(const MarkerCursor::Found& found);
+  void on_markup(const MarkerCursor::Found& match);
   /// Markup within text, such as a citation's; the text around it continues.
-  void on_inline_markup(const MarkerCursor::Found& found);
-  void on_end(const MarkerCursor::Found& found);
+  void on_inline_markup(const MarkerCursor::Found& match);
+  void on_end(const MarkerCursor::Found& match);
   /// Ends the header at the end of the output.
   void finish(bool is_cut);
 
@@ -75,9 +75,9 @@ class HeaderReader : RegionReader, HeaderReaderState {
   bool opens_another(bool is_whole) const;
   void release_endless();
   void give_up(std::string_view header, std::size_t of_turn);
-  void on_cut(const MarkerCursor::Found& found, std::string_view header, std::size_t of_turn,
+  void on_cut(const MarkerCursor::Found& match, std::string_view header, std::size_t of_turn,
               bool fits);
-  void on_close(const MarkerCursor::Found& found, std::string_view header, std::size_t of_turn,
+  void on_close(const MarkerCursor::Found& match, std::string_view header, std::size_t of_turn,
                 bool fits);
   bool begin_call(std::string_view header);
   void audit_header(std::string_view header, bool of_reasoning = false);

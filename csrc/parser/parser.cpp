@@ -25,15 +25,15 @@ namespace {
 // Whether a marker's bytes are the reasoning's, for the audit. A format may list a reasoning tag
 // also as markup, for places where it closes nothing. If headers announce reasoning, the same tags
 // also close other messages.
-bool belongs_to_reasoning(const ParserCore& core, const MarkerCursor::Found& found) {
-  const Role role = static_cast<Role>(found.marker->role);
+bool belongs_to_reasoning(const ParserCore& core, const MarkerCursor::Found& match) {
+  const Role role = static_cast<Role>(match.marker->role);
   if (role == Role::reasoning_open || role == Role::reasoning_close) return true;
   const Program& program = core.program();
   // After content or a call, the same tag is a stray one and belongs to nothing.
   const bool is_first = !core.at.has_content && core.calls.index() < 0;
   if (role != Role::markup_open || !is_first) return false;
   return program.reasoning && !program.has_reasoning_headers() &&
-         (program.reasoning->open.has(found.text) || program.reasoning->close.has(found.text));
+         (program.reasoning->open.has(match.text) || program.reasoning->close.has(match.text));
 }
 
 // The end of a turn, or markup around text without a header.
@@ -218,11 +218,11 @@ void Parser::read_letter(Symbol symbol, std::string_view literal) {
     at.line = Place::Line::inside;
     at.bare_candidate = -1;
   }
-  const MarkerCursor::Found found =
+  const MarkerCursor::Found match =
       core_.cursor.put_token(symbol, literal, [this](std::string_view text) { release(text); });
   // If no name comes of it, the raw text is emitted as it was written.
   if (at.state == State::header) core_.raw += literal;
-  if (found.marker != nullptr) on_marker(found);
+  if (match.marker != nullptr) on_marker(match);
 }
 
 void Parser::read_special(std::string_view text) {
@@ -261,14 +261,14 @@ std::size_t Parser::read_some(std::string_view text) {
     case State::reasoning:
     case State::malformed: break;
   }
-  const MarkerCursor::Found found =
+  const MarkerCursor::Found match =
       core_.cursor.put(text, [this](std::string_view piece) { release(piece); });
-  if (found.marker != nullptr) {
-    on_marker(found);
+  if (match.marker != nullptr) {
+    on_marker(match);
   } else if (!core_.fits_label(core_.cursor.held())) {
     core_.end_label();  // the text in the cursor ends it, marker or not
   }
-  return found.consumed;
+  return match.consumed;
 }
 
 void Parser::release(std::string_view text) {
@@ -284,75 +284,75 @@ void Parser::release(std::string_view text) {
   }
 }
 
-void Parser::on_marker(const MarkerCursor::Found& found) {
+void Parser::on_marker(const MarkerCursor::Found& match) {
   if (core_.trial.outcome != Trial::Outcome::open) return;  // earlier text has decided
   switch (core_.at.state) {
-    case State::header: return call_.on_name_end(found);
-    case State::markup: return header_.on_end(found);
+    case State::header: return call_.on_name_end(match);
+    case State::markup: return header_.on_end(match);
     case State::malformed:
-      if (static_cast<Role>(found.marker->role) != Role::ignore) {
-        return call_.on_malformed_end(found);
+      if (static_cast<Role>(match.marker->role) != Role::ignore) {
+        return call_.on_malformed_end(match);
       }
       break;
     case State::reasoning: core_.end_label(); break;
     default: break;
   }
-  on_marker_in_text(found);
+  on_marker_in_text(match);
 }
 
 // A marker in content or reasoning, or the end of a turn after a malformed call.
-void Parser::on_marker_in_text(const MarkerCursor::Found& found) {
-  if (trial_.is_mention(found)) return release(found.text);
+void Parser::on_marker_in_text(const MarkerCursor::Found& match) {
+  if (trial_.is_mention(match)) return release(match.text);
   // Only in content: within a call on trial, its own readers decide.
-  if (core_.trial.is_on() && core_.at.state == State::content && trial_.decides(found)) return;
-  if (read_idle(found)) return;
-  const MarkupRegion* markup = core_.markup_of(found);
-  if (markup != nullptr && markup->is_inline) return header_.on_inline_markup(found);
-  const bool closes_call = static_cast<Role>(found.marker->role) == Role::call_close;
+  if (core_.trial.is_on() && core_.at.state == State::content && trial_.decides(match)) return;
+  if (read_idle(match)) return;
+  const MarkupRegion* markup = core_.markup_of(match);
+  if (markup != nullptr && markup->is_inline) return header_.on_inline_markup(match);
+  const bool closes_call = static_cast<Role>(match.marker->role) == Role::call_close;
   // If the opener is part of the call's text, so is the closer: a filter that emits the text of a
   // call needs both.
-  if (closes_call && core_.at.closer_is_calls) return on_own_closer(found);
-  trial_.try_marker(found);
-  cross(found);
+  if (closes_call && core_.at.closer_is_calls) return on_own_closer(match);
+  trial_.try_marker(match);
+  cross(match);
 }
 
 // Reads a marker without effect: the end of a turn, markup within text, or a closer with nothing to
 // close, such as a repeated one directly after a call. Returns false for other markers.
-bool Parser::read_idle(const MarkerCursor::Found& found) {
-  const Role role = static_cast<Role>(found.marker->role);
+bool Parser::read_idle(const MarkerCursor::Found& match) {
+  const Role role = static_cast<Role>(match.marker->role);
   const bool closes = role == Role::call_close || role == Role::section_close;
   const bool closes_nothing = closes && !core_.closes_something();
   const bool is_amid_text = core_.is_amid_text();
   // `Use </tool_call> at the end.` mentions a closer.
   if (closes_nothing && is_amid_text) {
-    release(found.text);
+    release(match.text);
     return true;
   }
   // Held and not dropped: if text follows, it was text; if markup follows, it is markup.
-  if (is_amid_text && !found.marker->has_token && changes_nothing(core_.markup_of(found), role)) {
-    core_.hold_idle(found.text);
+  if (is_amid_text && !match.marker->has_token && changes_nothing(core_.markup_of(match), role)) {
+    core_.hold_idle(match.text);
     return true;
   }
   if (!closes_nothing && role != Role::ignore) return false;
   core_.drop_space();
-  core_.audit(Fate::marker, found.text);
+  core_.audit(Fate::marker, match.text);
   return true;
 }
 
 // A marker that counts: it opens or closes a region here.
-void Parser::cross(const MarkerCursor::Found& found) {
+void Parser::cross(const MarkerCursor::Found& match) {
   Place& at = core_.at;
-  const Role role = static_cast<Role>(found.marker->role);
-  const MarkupRegion* markup = core_.markup_of(found);
-  const bool is_reasonings = belongs_to_reasoning(core_, found);
-  at.has_slip |= found.marker->is_slip;
+  const Role role = static_cast<Role>(match.marker->role);
+  const MarkupRegion* markup = core_.markup_of(match);
+  const bool is_reasonings = belongs_to_reasoning(core_, match);
+  at.has_slip |= match.marker->is_slip;
   core_.drop_space(is_reasonings);
-  if (role == Role::call_open) return call_.begin_at_opener(found);  // its audit waits for its name
+  if (role == Role::call_open) return call_.begin_at_opener(match);  // its audit waits for its name
   // Whether the header's marker belongs to the reasoning depends on what the header says.
   if (core_.options.only_reasoning && markup != nullptr && markup->has_header()) {
-    header_.hold_opener(found.text);
+    header_.hold_opener(match.text);
   } else {
-    core_.audit(Fate::marker, found.text, is_reasonings);
+    core_.audit(Fate::marker, match.text, is_reasonings);
   }
   at.skip_is_reasonings = is_reasonings;
   switch (role) {
@@ -363,9 +363,9 @@ void Parser::cross(const MarkerCursor::Found& found) {
       at.in_section = true;
       at.may_chain = false;
       return core_.after_markup(core_.program().section.open.after);
-    case Role::markup_open: return header_.on_markup(found);
+    case Role::markup_open: return header_.on_markup(match);
     case Role::call_close:
-    case Role::section_close: return on_closer(role, found);
+    case Role::section_close: return on_closer(role, match);
     default: return;
   }
 }
@@ -386,19 +386,19 @@ void Parser::on_reasoning(Role role) {
 }
 
 // The closer of a call with its own opener: both are part of the call's text.
-void Parser::on_own_closer(const MarkerCursor::Found& found) {
+void Parser::on_own_closer(const MarkerCursor::Found& match) {
   Place& at = core_.at;
   // Before the closer, in the order of the output.
   core_.audit_idle();
   core_.put_call_text(Fate::whitespace, std::exchange(at.space, {}));
-  core_.put_call_text(Fate::marker, found.text);
+  core_.put_call_text(Fate::marker, match.text);
   // The closer is part of what the model may repeat.
-  core_.expect_echo(found.text);
+  core_.expect_echo(match.text);
   at.skip_is_reasonings = false;
-  on_closer(Role::call_close, found);
+  on_closer(Role::call_close, match);
 }
 
-void Parser::on_closer(Role role, const MarkerCursor::Found& found) {
+void Parser::on_closer(Role role, const MarkerCursor::Found& match) {
   const Program& program = core_.program();
   Place& at = core_.at;
   // The section's opener may be missing; its closer is still markup.
@@ -410,7 +410,7 @@ void Parser::on_closer(Role role, const MarkerCursor::Found& found) {
   if (role == Role::section_close) at.in_section = false;
   core_.after_markup(role == Role::section_close
                          ? std::string_view(program.section.close.after)
-                         : std::string_view(program.calls[found.marker->value].close.after));
+                         : std::string_view(program.calls[match.marker->value].close.after));
 }
 
 void Parser::finish(FinishReason reason, std::uint64_t token_end, Events& out) {

@@ -74,9 +74,9 @@ class Parser final : public EventParser, private Dispatcher {
 
   // Dispatcher
   void release(std::string_view text) override;
-  void on_marker(const MarkerCursor::Found& found) override;
-  void on_markup(const MarkerCursor::Found& found) override { header_.on_markup(found); }
-  void on_closer(Role role, const MarkerCursor::Found& found) override;
+  void on_marker(const MarkerCursor::Found& match) override;
+  void on_markup(const MarkerCursor::Found& match) override { header_.on_markup(match); }
+  void on_closer(Role role, const MarkerCursor::Found& match) override;
   void read_again(const Letters& letters) override;
   void read_text(std::string_view text) override;
   void read_token(Symbol symbol, std::string_view literal) override;
@@ -86,11 +86,11 @@ class Parser final : public EventParser, private Dispatcher {
   void read_step(std::string_view& text, Symbol kind);
   std::size_t read_some(std::string_view text);
   void read_letter(Symbol symbol, std::string_view literal);
-  void on_marker_in_text(const MarkerCursor::Found& found);
-  bool read_idle(const MarkerCursor::Found& found);
-  void cross(const MarkerCursor::Found& found);
+  void on_marker_in_text(const MarkerCursor::Found& match);
+  bool read_idle(const MarkerCursor::Found& match);
+  void cross(const MarkerCursor::Found& match);
   void on_reasoning(Role role);
-  void on_own_closer(const MarkerCursor::Found& found);
+  void on_own_closer(const MarkerCursor::Found& match);
   void finish_text();
   void add_held(Held& out, bool as_text) const;
 

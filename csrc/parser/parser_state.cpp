@@ -20,20 +20,20 @@ std::vector<const MarkerSet*> sets_of(const MarkerTable& table) {
   return sets;
 }
 
-std::uint64_t fingerprint_of(const ValueSchema& value, std::uint64_t made) {
+std::uint64_t fingerprint_of(const ValueSchema& value, std::uint64_t hash) {
   // Every step depends on the one before it, so that two schemas with swapped parts differ.
-  made = unspool::fingerprint_of({}, made + value.types.bits());
-  for (const ValueSchema& item : value.items) made = fingerprint_of(item, made + 1);
+  hash = unspool::fingerprint_of({}, hash + value.types.bits());
+  for (const ValueSchema& item : value.items) hash = fingerprint_of(item, hash + 1);
   for (const auto& [name, inner] : value.properties)
-    made = fingerprint_of(inner, unspool::fingerprint_of(name, made));
-  return made;
+    hash = fingerprint_of(inner, unspool::fingerprint_of(name, hash));
+  return hash;
 }
 
-std::uint64_t fingerprint_of(const ToolSchema& tool, std::uint64_t made) {
+std::uint64_t fingerprint_of(const ToolSchema& tool, std::uint64_t hash) {
   for (const auto& [name, value] : tool.parameters)
-    made = fingerprint_of(value, unspool::fingerprint_of(name, made));
-  for (const std::string& name : tool.required) made = unspool::fingerprint_of(name, made + 1);
-  return made;
+    hash = fingerprint_of(value, unspool::fingerprint_of(name, hash));
+  for (const std::string& name : tool.required) hash = unspool::fingerprint_of(name, hash + 1);
+  return hash;
 }
 
 // Whether an output can lead to this state.
@@ -61,12 +61,12 @@ void know_tools(Archive& archive, const ToolSchemas* tools) {
   // Pointers to schemas are written as numbers of this list.
   archive.same("list of tools", tools != nullptr);
   if (tools == nullptr) return;
-  std::uint64_t made = 0;
+  std::uint64_t hash = 0;
   for (const auto& [name, schema] : tools->tools) {
     archive.known.push_back(&schema);
-    made = fingerprint_of(schema, unspool::fingerprint_of(name, made));
+    hash = fingerprint_of(schema, unspool::fingerprint_of(name, hash));
   }
-  archive.same("list of tools", made);
+  archive.same("list of tools", hash);
 }
 
 void Place::visit(Archive& archive) {

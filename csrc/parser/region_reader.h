@@ -15,11 +15,11 @@ class Dispatcher {
  public:
   /// Text released by the cursor: it belongs to the current region.
   virtual void release(std::string_view text) = 0;
-  virtual void on_marker(const MarkerCursor::Found& found) = 0;
+  virtual void on_marker(const MarkerCursor::Found& match) = 0;
   /// Markup around text: its header begins, if it has one.
-  virtual void on_markup(const MarkerCursor::Found& found) = 0;
+  virtual void on_markup(const MarkerCursor::Found& match) = 0;
   /// The end of a call, or of all calls.
-  virtual void on_closer(Role role, const MarkerCursor::Found& found) = 0;
+  virtual void on_closer(Role role, const MarkerCursor::Found& match) = 0;
   /// Reads text again that was read and kept.
   virtual void read_again(const Letters& letters) = 0;
   /// Reads input, in the order of the stream.

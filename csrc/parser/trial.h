@@ -70,8 +70,8 @@ class Trial {
   }
   bool is_on() const { return is_on_; }
   /// Whether a marker is in input that is read again.
-  bool is_read_again(const MarkerCursor::Found& found) const {
-    return replay_left > found.consumed;
+  bool is_read_again(const MarkerCursor::Found& match) const {
+    return replay_left > match.consumed;
   }
   /// The trial's number; each trial has another one.
   std::uint64_t number() const { return number_; }

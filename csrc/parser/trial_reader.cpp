@@ -29,22 +29,22 @@ bool is_quote(char byte) { return byte == '`' || byte == '"' || byte == '\''; }
 
 }  // namespace
 
-bool TrialReader::is_tried(const MarkerCursor::Found& found) const {
-  const Role role = static_cast<Role>(found.marker->role);
-  const MarkupRegion* markup = core_.markup_of(found);
+bool TrialReader::is_tried(const MarkerCursor::Found& match) const {
+  const Role role = static_cast<Role>(match.marker->role);
+  const MarkupRegion* markup = core_.markup_of(match);
   const bool has_header = markup != nullptr && markup->has_header();
   // A header's marker that is a token is never a mention.
   return role == Role::call_open || role == Role::section_open ||
-         (has_header && !found.marker->has_token);
+         (has_header && !match.marker->has_token);
 }
 
-void TrialReader::try_marker(const MarkerCursor::Found& found) {
-  if (!core_.trial.is_on() && is_tried(found)) core_.begin_trial(found);
+void TrialReader::try_marker(const MarkerCursor::Found& match) {
+  if (!core_.trial.is_on() && is_tried(match)) core_.begin_trial(match);
 }
 
-bool TrialReader::is_mention(const MarkerCursor::Found& found) const {
-  if (is_tried(found) && core_.trial.is_read_again(found)) return true;
-  const Role role = static_cast<Role>(found.marker->role);
+bool TrialReader::is_mention(const MarkerCursor::Found& match) const {
+  if (is_tried(match) && core_.trial.is_read_again(match)) return true;
+  const Role role = static_cast<Role>(match.marker->role);
   // A call in the turn's reasoning is over: the prompt has answered it.
   const bool is_call = role == Role::call_open || role == Role::section_open;
   if (core_.reads_turn && is_call && at_.state == State::reasoning) return true;
@@ -52,23 +52,23 @@ bool TrialReader::is_mention(const MarkerCursor::Found& found) const {
   if (role == Role::reasoning_open) {
     if (at_.state == State::reasoning) return is_amid_reasoning;  // no nesting
     // `Models write "<think>" first.` quotes the tag.
-    return !found.marker->has_token && is_quote(at_.last_byte) && at_.boundary == Boundary::none;
+    return !match.marker->has_token && is_quote(at_.last_byte) && at_.boundary == Boundary::none;
   }
   // A marker around content ends the reasoning only if there is none yet.
-  const MarkupRegion* markup = core_.markup_of(found);
+  const MarkupRegion* markup = core_.markup_of(match);
   const bool is_plain = markup != nullptr && !markup->says_what_follows() && !markup->is_inline;
   // Models write tags such as `<answer>` within their reasoning.
   return is_plain && is_amid_reasoning;
 }
 
-bool TrialReader::decides(const MarkerCursor::Found& found) {
-  const Role role = static_cast<Role>(found.marker->role);
-  const MarkupRegion* markup = core_.markup_of(found);
+bool TrialReader::decides(const MarkerCursor::Found& match) {
+  const Role role = static_cast<Role>(match.marker->role);
+  const MarkupRegion* markup = core_.markup_of(match);
   const bool has_header = markup != nullptr && markup->has_header();
   if (core_.has_rehearsed()) {
     if (role == Role::reasoning_close || has_header) {
       // Kept, because it is read after the trial's text has become reasoning.
-      core_.trial.closer() = found;
+      core_.trial.closer() = match;
       core_.trial.outcome = Outcome::rehearsal;
       return true;
     }

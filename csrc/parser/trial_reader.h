@@ -17,11 +17,11 @@ class TrialReader : RegionReader {
       : RegionReader(core, parser), header_(header), call_(call) {}
 
   /// Whether the marker can only be text at this position. A marker given as a token never is.
-  bool is_mention(const MarkerCursor::Found& found) const;
+  bool is_mention(const MarkerCursor::Found& match) const;
   /// Begins a trial if the text after the marker decides whether it counts.
-  void try_marker(const MarkerCursor::Found& found);
+  void try_marker(const MarkerCursor::Found& match);
   /// Whether a marker in the content decides about the earlier marker on trial.
-  bool decides(const MarkerCursor::Found& found);
+  bool decides(const MarkerCursor::Found& match);
 
   /// Text or a token was read while `trial` was the latest trial: keeps it, and acts on the trial's
   /// result.
@@ -35,7 +35,7 @@ class TrialReader : RegionReader {
   void add_held(Held& out) const;
 
  private:
-  bool is_tried(const MarkerCursor::Found& found) const;
+  bool is_tried(const MarkerCursor::Found& match) const;
   void act_on(Outcome outcome);
   void decide(FinishReason reason);
   void drop();

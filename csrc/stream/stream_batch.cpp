@@ -138,16 +138,16 @@ Slot StreamBatch::fork(Slot slot, SlotOptions options) {
 // `options.end_ids` are complete and sorted.
 Slot StreamBatch::place(TokenStreamer streamer, SlotOptions options) {
   const bool keeps_deltas = options.keeps_deltas || !options.writer;
-  std::unique_ptr<Stream> made(new Stream{std::move(streamer), std::move(options.writer),
-                                          keeps_deltas, false, std::move(options.end_ids)});
-  if (made->writer && made->writer->options().n > 1) {
-    made->shares_writer = true;
+  std::unique_ptr<Stream> stream(new Stream{std::move(streamer), std::move(options.writer),
+                                            keeps_deltas, false, std::move(options.end_ids)});
+  if (stream->writer && stream->writer->options().n > 1) {
+    stream->shares_writer = true;
     ++shared_count_;
   }
   // The lowest one, so that slots stay as dense as the requests.
   auto free = std::find(streams_.begin(), streams_.end(), nullptr);
   if (free == streams_.end()) free = streams_.emplace(free);
-  *free = std::move(made);
+  *free = std::move(stream);
   ++size_;
   return static_cast<Slot>(free - streams_.begin());
 }

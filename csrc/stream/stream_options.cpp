@@ -51,8 +51,8 @@ StreamOption choice(std::string_view name, At at, const std::vector<std::string_
                     std::string_view meaning) {
   const auto set = [at, words](Options& options, OptionValue value) {
     // `check` has refused every other word.
-    const auto found = std::find(words.begin(), words.end(), std::get<std::string>(value));
-    at(options) = static_cast<PlaceOf<At>>(found - words.begin());
+    const auto word = std::find(words.begin(), words.end(), std::get<std::string>(value));
+    at(options) = static_cast<PlaceOf<At>>(word - words.begin());
   };
   const auto initial = static_cast<std::size_t>(initial_of(at));
   return {name, meaning, std::string(words[initial]), set, words};

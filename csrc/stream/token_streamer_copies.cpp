@@ -35,18 +35,18 @@ void TokenStreamer::keep_in_window(bool has_text, std::span<const TokenId> ids) 
 
 // The answer so far is set aside while the stream is copied.
 Checkpoint TokenStreamer::checkpoint() {
-  Checkpoint made{nullptr, parser_.message_builder().mark(), AuditMark(audit_)};
+  Checkpoint saved{nullptr, parser_.message_builder().mark(), AuditMark(audit_)};
   // The message and the audit only grow. Copying them at each checkpoint would cost time that grows
   // with the answer; a position in them is enough.
   MessageBuilder message = std::exchange(parser_.message_builder(), MessageBuilder());
   std::vector<Events::Audited> audit;
   if (keeps_audit_) audit.swap(audit_);
   ClonedPtr<RollbackWindow> window = std::move(window_);
-  made.stream = std::make_shared<TokenStreamer>(*this);
+  saved.stream = std::make_shared<TokenStreamer>(*this);
   window_ = std::move(window);
   if (keeps_audit_) audit.swap(audit_);
   parser_.message_builder() = std::move(message);
-  return made;
+  return saved;
 }
 
 void TokenStreamer::return_to(const Checkpoint& checkpoint) {

@@ -54,10 +54,10 @@ void WorkerPool::run(const std::function<void(unsigned)>& work) {
 }
 
 void WorkerPool::serve(unsigned share) {
-  std::uint32_t seen = 0;
+  std::uint32_t last_round = 0;
   for (;;) {
-    round_.wait(seen);
-    seen = round_;  // no round begins before all threads have finished this one
+    round_.wait(last_round);
+    last_round = round_;  // no round begins before all threads have finished this one
     // After the wait and not before it: the destructor counts the round up to be seen.
     if (is_over_) return;
     (*work_)(share);

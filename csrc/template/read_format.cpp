@@ -55,12 +55,12 @@ std::shared_ptr<const Format> read_format(std::string_view text, const FormatOpt
     throw FormatError("this is not a format file: write one with `unspool export-format`");
   if (!version->is(JsonValue::Kind::number) || version->text != "2")
     throw FormatError("the format file is of another version: export it with this unspool");
-  if (const JsonValue* made = file->find("response_template")) {
+  if (const JsonValue* description = file->find("response_template")) {
     if (options.trust == MarkerTrust::strict)
       throw ArgumentError(
           "a response template's markers are patterns over text: it cannot be strict");
     // Tools and reasoning do not change it: a template says itself what is a call.
-    return make_format(ResponseTemplate::compile(*made), "response_template", tokens);
+    return make_format(ResponseTemplate::compile(*description), "response_template", tokens);
   }
   const JsonValue* patterns = file->find("format");
   if (patterns == nullptr) throw FormatError("the format file contains no format");

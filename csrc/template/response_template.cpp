@@ -304,26 +304,26 @@ std::shared_ptr<const ResponseTemplate> ResponseTemplate::compile(const JsonValu
   const JsonValue* fields = spec.find("fields");
   if (fields == nullptr || !fields->is(Kind::object) || fields->members.empty())
     fail(scope, "'fields' is not an object with at least one field");
-  auto made = std::make_shared<ResponseTemplate>();
+  auto compiled = std::make_shared<ResponseTemplate>();
   std::string json;
   append_json(spec, json);
-  made->fingerprint = fingerprint_of(json);
+  compiled->fingerprint = fingerprint_of(json);
   for (const auto& [name, field] : fields->members) {
-    made->fields.push_back(read_field(name, field));
+    compiled->fields.push_back(read_field(name, field));
     // A field without an opener takes the text outside of all others.
-    if (made->fields.back().open != nullptr) continue;
-    if (made->implicit >= 0)
+    if (compiled->fields.back().open != nullptr) continue;
+    if (compiled->implicit >= 0)
       fail(scope, "more than one field has neither 'open' nor 'open_pattern'");
-    made->implicit = static_cast<int>(made->fields.size()) - 1;
+    compiled->implicit = static_cast<int>(compiled->fields.size()) - 1;
   }
-  made->start_anchor = read_marker(spec, "start_anchor", scope);
-  if (made->start_anchor == nullptr)
+  compiled->start_anchor = read_marker(spec, "start_anchor", scope);
+  if (compiled->start_anchor == nullptr)
     fail(scope, "neither 'start_anchor' nor 'start_anchor_pattern'; write one");
   if (const JsonValue* defaults = spec.find("defaults")) {
     if (!defaults->is(Kind::object)) fail(scope, "'defaults' is not an object");
-    made->defaults = defaults->members;
+    compiled->defaults = defaults->members;
   }
-  return made;
+  return compiled;
 }
 
 std::shared_ptr<const Format> make_format(std::shared_ptr<const ResponseTemplate> response_template,

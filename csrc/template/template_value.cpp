@@ -24,9 +24,9 @@ namespace {
 using Kind = JsonValue::Kind;
 
 std::string lower(std::string_view text) {
-  std::string made(text);
-  for (char& c : made) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
-  return made;
+  std::string lowered(text);
+  for (char& c : lowered) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
+  return lowered;
 }
 
 bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
@@ -34,14 +34,14 @@ bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
 // A number without underscores between digits, as in Python.
 std::string without_separators(std::string_view text) {
   text = strip(text);
-  std::string made;
+  std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {
     // Python accepts an underscore only between two digits.
     const bool is_separator = text[i] == '_' && i > 0 && is_digit(text[i - 1]) &&
                               i + 1 < text.size() && is_digit(text[i + 1]);
-    if (!is_separator) made += text[i];
+    if (!is_separator) plain += text[i];
   }
-  return made;
+  return plain;
 }
 
 // The digits, with a minus if there is one.
@@ -106,16 +106,16 @@ std::optional<JsonValue> read_value(const ContentSpec& spec, std::string_view te
 }
 
 std::optional<JsonValue> read_tags(const ContentSpec& spec, std::string_view text) {
-  JsonValue made = JsonValue::object();
+  JsonValue object = JsonValue::object();
   std::vector<std::string> merged;
   TagReader reader(spec);
   std::optional<TagReader::Tag> tag;
   while ((tag = reader.next({text, 0, true}))) {
     if (!tag->is_readable) return std::nullopt;
-    JsonValue* old = spec.merges ? made.find(tag->key) : nullptr;
+    JsonValue* old = spec.merges ? object.find(tag->key) : nullptr;
     // Without `merge_duplicates`, the last one counts, as in a Python dict.
     if (old == nullptr) {
-      made.set(tag->key, std::move(tag->value));
+      object.set(tag->key, std::move(tag->value));
       continue;
     }
     if (!old->is(Kind::array)) {
@@ -126,11 +126,11 @@ std::optional<JsonValue> read_tags(const ContentSpec& spec, std::string_view tex
     }
     old->items.push_back(std::move(tag->value));
   }
-  return made;
+  return object;
 }
 
 std::optional<JsonValue> read_lines(const ContentSpec& spec, std::string_view text) {
-  JsonValue made = JsonValue::object();
+  JsonValue object = JsonValue::object();
   const auto tidy = [&](std::string_view part) { return spec.strips ? strip(part) : part; };
   for (bool is_last = false; !is_last;) {
     const std::size_t end = text.find(spec.line_separator);
@@ -142,9 +142,9 @@ std::optional<JsonValue> read_lines(const ContentSpec& spec, std::string_view te
     if (separator == std::string_view::npos) continue;
     auto value = read_value(spec, tidy(line.substr(separator + spec.key_separator.size())));
     if (!value) return std::nullopt;
-    made.set(tidy(line.substr(0, separator)), std::move(*value));
+    object.set(tidy(line.substr(0, separator)), std::move(*value));
   }
-  return made;
+  return object;
 }
 
 const JsonValue* descend(const JsonValue* value, const std::vector<std::string>& keys) {
@@ -156,24 +156,24 @@ const JsonValue* descend(const JsonValue* value, const std::vector<std::string>&
 
 // Fills the placeholders of a transform with members of `scope`.
 std::optional<JsonValue> fill(const JsonValue& transform, const JsonValue& scope) {
-  JsonValue made = transform;
-  for (JsonValue& item : made.items) {
+  JsonValue value = transform;
+  for (JsonValue& item : value.items) {
     auto filled = fill(item, scope);
     if (!filled) return std::nullopt;
     item = std::move(*filled);
   }
-  for (auto& [key, member] : made.members) {
+  for (auto& [key, member] : value.members) {
     auto filled = fill(member, scope);
     if (!filled) return std::nullopt;
     member = std::move(*filled);
   }
-  if (!transform.is(Kind::string)) return made;
+  if (!transform.is(Kind::string)) return value;
   const auto keys = read_placeholder(transform.text);
-  if (!keys) return made;
-  const JsonValue* found = descend(scope.find(keys->front()), *keys);
+  if (!keys) return value;
+  const JsonValue* target = descend(scope.find(keys->front()), *keys);
   // A placeholder without a value: the call would lack a part.
-  if (found == nullptr) return std::nullopt;
-  return *found;
+  if (target == nullptr) return std::nullopt;
+  return *target;
 }
 
 std::optional<JsonValue> cast_number(std::string_view text, TypeSet types) {
@@ -295,12 +295,12 @@ bool is_cast(const TypeSet* types) {
 
 void cast(JsonValue& value, TypeSet types) {
   if (value.is(Kind::string)) {
-    if (auto made = cast_string(value.text, types)) value = std::move(*made);
+    if (auto typed = cast_string(value.text, types)) value = std::move(*typed);
   } else if (value.is(Kind::array) && !types.has(TypeSet::array)) {
     // Merged tags make a list of a parameter that occurs twice.
     for (JsonValue& item : value.items) {
-      auto made = item.is(Kind::string) ? cast_string(item.text, types) : std::nullopt;
-      if (made) item = std::move(*made);
+      auto typed = item.is(Kind::string) ? cast_string(item.text, types) : std::nullopt;
+      if (typed) item = std::move(*typed);
     }
   }
 }

@@ -55,10 +55,10 @@ class PlainBlock {
   }
 
  private:
-  template <typename Found>
-  PlainBlock each(Found&& found) const {
+  template <typename Test>
+  PlainBlock each(Test&& test) const {
     PlainBlock block;
-    for (std::size_t i = 0; i < 16; ++i) block.bytes_[i] = found(bytes_[i]) ? 0xFF : 0;
+    for (std::size_t i = 0; i < 16; ++i) block.bytes_[i] = test(bytes_[i]) ? 0xFF : 0;
     return block;
   }
 
@@ -85,9 +85,9 @@ class Sse2Block {
   Sse2Block is_above_ascii() const { return *this; }  // `first` only looks at the highest bits
   Sse2Block operator|(const Sse2Block& other) const { return {_mm_or_si128(bytes_, other.bytes_)}; }
   std::size_t first() const {
-    const auto found = static_cast<std::uint32_t>(_mm_movemask_epi8(bytes_));
+    const auto bits = static_cast<std::uint32_t>(_mm_movemask_epi8(bytes_));
     // The extra bit is the index 16 if no byte is marked.
-    return static_cast<std::size_t>(std::countr_zero(found | 0x10000U));
+    return static_cast<std::size_t>(std::countr_zero(bits | 0x10000U));
   }
 
  private:
@@ -116,8 +116,8 @@ class NeonBlock {
   std::size_t first() const {
     // Four bits of each byte, in one word.
     const uint8x8_t halves = vshrn_n_u16(vreinterpretq_u16_u8(bytes_), 4);
-    const std::uint64_t found = vget_lane_u64(vreinterpret_u64_u8(halves), 0);
-    return static_cast<std::size_t>(std::countr_zero(found)) / 4;
+    const std::uint64_t bits = vget_lane_u64(vreinterpret_u64_u8(halves), 0);
+    return static_cast<std::size_t>(std::countr_zero(bits)) / 4;
   }
 
  private:

@@ -176,9 +176,9 @@ class JsonReader {
     constexpr std::string_view kMeanings = "\"\\/\b\f\n\r\t";
     const char letter = peek();
     ++at_;
-    const std::size_t found = kLetters.find(letter);
-    if (found != std::string_view::npos) {
-      out += kMeanings[found];
+    const std::size_t index = kLetters.find(letter);
+    if (index != std::string_view::npos) {
+      out += kMeanings[index];
       return true;
     }
     char32_t value = 0;
@@ -239,30 +239,30 @@ void append_string(std::string_view text, std::string& out) {
 }  // namespace
 
 JsonValue JsonValue::of(bool value) {
-  JsonValue made;
-  made.kind = Kind::boolean;
-  made.is_true = value;
-  return made;
+  JsonValue json;
+  json.kind = Kind::boolean;
+  json.is_true = value;
+  return json;
 }
 
 JsonValue JsonValue::of_number(std::string text) {
-  JsonValue made;
-  made.kind = Kind::number;
-  made.text = std::move(text);
-  return made;
+  JsonValue json;
+  json.kind = Kind::number;
+  json.text = std::move(text);
+  return json;
 }
 
 JsonValue JsonValue::of_string(std::string_view text) {
-  JsonValue made;
-  made.kind = Kind::string;
-  made.text = text;
-  return made;
+  JsonValue json;
+  json.kind = Kind::string;
+  json.text = text;
+  return json;
 }
 
 JsonValue JsonValue::object() {
-  JsonValue made;
-  made.kind = Kind::object;
-  return made;
+  JsonValue json;
+  json.kind = Kind::object;
+  return json;
 }
 
 const JsonValue* JsonValue::find(std::string_view key) const {
@@ -276,8 +276,8 @@ JsonValue* JsonValue::find(std::string_view key) {
 }
 
 void JsonValue::set(std::string_view key, JsonValue value) {
-  if (JsonValue* found = find(key)) {
-    *found = std::move(value);
+  if (JsonValue* member = find(key)) {
+    *member = std::move(value);
   } else {
     members.emplace_back(key, std::move(value));
   }

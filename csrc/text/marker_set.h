@@ -98,9 +98,9 @@ class MarkerSet {
 
   /// Fingerprint of the markers' texts.
   std::uint64_t fingerprint() const {
-    std::uint64_t made = 0;
-    for (const Node& node : nodes_) made = fingerprint_of(node.text, made);
-    return made;
+    std::uint64_t hash = 0;
+    for (const Node& node : nodes_) hash = fingerprint_of(node.text, hash);
+    return hash;
   }
 
  private:
@@ -164,10 +164,10 @@ class MarkerCursor {
         if (i == text.size()) break;
       }
       const std::string_view letter = text.substr(i++, 1);
-      Found found = step(static_cast<unsigned char>(letter[0]), letter, release);
-      if (found.marker != nullptr) {
-        found.consumed = i;
-        return found;
+      Found match = step(static_cast<unsigned char>(letter[0]), letter, release);
+      if (match.marker != nullptr) {
+        match.consumed = i;
+        return match;
       }
     }
     return {nullptr, text.size(), {}};
@@ -176,26 +176,26 @@ class MarkerCursor {
   /// Like `read`, but stops at the first letter that releases text, if no marker ends before it.
   template <typename Release>
   Found put_some(std::string_view text, Release&& release) {
-    Found found;
+    Found match;
     bool gives_back = false;
-    while (found.consumed < text.size() && found.marker == nullptr && !gives_back) {
-      const std::size_t read = found.consumed + 1;
-      const std::string_view letter = text.substr(found.consumed, 1);
-      found = step(static_cast<unsigned char>(letter[0]), letter, [&](std::string_view piece) {
+    while (match.consumed < text.size() && match.marker == nullptr && !gives_back) {
+      const std::size_t read = match.consumed + 1;
+      const std::string_view letter = text.substr(match.consumed, 1);
+      match = step(static_cast<unsigned char>(letter[0]), letter, [&](std::string_view piece) {
         gives_back = true;
         release(piece);
       });
-      found.consumed = read;
+      match.consumed = read;
     }
-    return found;
+    return match;
   }
 
   /// Reads a token that the format matches by id; `literal` is its text.
   template <typename Release>
   Found put_token(Symbol symbol, std::string_view literal, Release&& release) {
-    Found found = step(symbol, literal, release);
-    found.consumed = literal.size();
-    return found;
+    Found match = step(symbol, literal, release);
+    match.consumed = literal.size();
+    return match;
   }
 
   /// Releases the held text.

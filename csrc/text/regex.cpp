@@ -58,9 +58,9 @@ Truth check_place(const RegexStep& step, const TextWindow& window, std::uint64_t
     // As in Python: before the last line break too.
     case Op::line_end: return rest.empty() || rest == "\n" ? ends(window) : Truth::no;
     case Op::boundary: {
-      const Truth found = is_boundary(window, rest, place > 0 && is_word(before));
-      if (found == Truth::unknown) return found;
-      return truth((found == Truth::yes) != (step.x == 1));
+      const Truth known = is_boundary(window, rest, place > 0 && is_word(before));
+      if (known == Truth::unknown) return known;
+      return truth((known == Truth::yes) != (step.x == 1));
     }
     default: return Truth::yes;
   }

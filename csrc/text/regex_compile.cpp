@@ -454,13 +454,13 @@ class Writer {
 
   // The bytes that a match may begin with, unless a match can be empty.
   void find_first() {
-    std::vector<bool> seen(program_.steps.size());
+    std::vector<bool> visited(program_.steps.size());
     std::vector<std::uint32_t> open = {0};
     while (!open.empty()) {
       const std::uint32_t index = open.back();
       open.pop_back();
-      if (seen[index]) continue;
-      seen[index] = true;
+      if (visited[index]) continue;
+      visited[index] = true;
       const RegexStep& step = at(index);
       switch (step.op) {
         // A match may be empty, so it may begin with any byte, or none.

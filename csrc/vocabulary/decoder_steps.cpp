@@ -47,20 +47,20 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
   if (from.empty()) return;
   std::size_t at = text.find(from);
   if (at == std::string::npos) return;
-  std::string made;
+  std::string replaced;
   std::size_t begin = 0;
   for (; at != std::string::npos; at = text.find(from, begin)) {
     // A replacement may be longer than its pattern, step after step.
-    if (made.size() + (at - begin) + to.size() > kMaxTokenBytes) {
+    if (replaced.size() + (at - begin) + to.size() > kMaxTokenBytes) {
       throw VocabularyError("the tokenizer's decoder makes a token longer than " +
                             std::to_string(kMaxTokenBytes) +
                             " bytes, which is the limit; is the file damaged?");
     }
-    made.append(text, begin, at - begin).append(to);
+    replaced.append(text, begin, at - begin).append(to);
     begin = at + from.size();
   }
-  made.append(text, begin);
-  text = std::move(made);
+  replaced.append(text, begin);
+  text = std::move(replaced);
 }
 
 std::string byte_level_bytes(std::string_view token) {

@@ -116,25 +116,27 @@ std::shared_ptr<const Vocabulary> VocabularyFile::read(std::string_view bytes) {
   Reader reader(bytes.substr(kMagic.size()));
   if (reader.u32() != kVersion)
     throw VocabularyError("the vocabulary file is of another version: export it with this unspool");
-  const std::shared_ptr<Vocabulary> made(new Vocabulary());
+  const std::shared_ptr<Vocabulary> vocabulary(new Vocabulary());
   const std::uint32_t flags = reader.u32();
-  made->unknown_ = (flags & kRefusesUnknown) != 0 ? UnknownId::refused : UnknownId::ignored;
-  made->special_breaks_text_ = (flags & kSpecialBreaksText) != 0;
-  made->is_sentencepiece_ = (flags & kIsSentencepiece) != 0;
-  made->joins_bytes_ = (flags & kJoinsBytes) != 0;
-  made->strip_ = reader.utf8();
-  made->strip_start_ = reader.u32();
-  made->strip_stop_ = reader.u32();
-  made->entries_.resize(reader.count());
-  for (Vocabulary::Entry& entry : made->entries_) {
+  vocabulary->unknown_ = (flags & kRefusesUnknown) != 0 ? UnknownId::refused : UnknownId::ignored;
+  vocabulary->special_breaks_text_ = (flags & kSpecialBreaksText) != 0;
+  vocabulary->is_sentencepiece_ = (flags & kIsSentencepiece) != 0;
+  vocabulary->joins_bytes_ = (flags & kJoinsBytes) != 0;
+  vocabulary->strip_ = reader.utf8();
+  vocabulary->strip_start_ = reader.u32();
+  vocabulary->strip_stop_ = reader.u32();
+  vocabulary->entries_.resize(reader.count());
+  for (Vocabulary::Entry& entry : vocabulary->entries_) {
     const std::uint8_t entry_flags = reader.u8();
-    const bool is_bytes = made->joins_bytes_ || (entry_flags & Vocabulary::kByte) != 0;
-    const auto read_text = [&] { return made->store(is_bytes ? reader.text() : reader.utf8()); };
+    const bool is_bytes = vocabulary->joins_bytes_ || (entry_flags & Vocabulary::kByte) != 0;
+    const auto read_text = [&] {
+      return vocabulary->store(is_bytes ? reader.text() : reader.utf8());
+    };
     entry.text = entry.first = entry.last = read_text();
     if ((entry_flags & kHasFirst) != 0) entry.first = read_text();
     if ((entry_flags & kHasLast) != 0) entry.last = read_text();
     // Whether a token is plain is derived and not believed: it decides what is checked later.
-    made->set_flags(entry, static_cast<std::uint8_t>(entry_flags & ~(kHasFirst | kHasLast)));
+    vocabulary->set_flags(entry, static_cast<std::uint8_t>(entry_flags & ~(kHasFirst | kHasLast)));
   }
   const std::uint32_t added_count = reader.count();
   for (std::uint32_t i = 0; i < added_count; ++i) {
@@ -144,13 +146,13 @@ std::shared_ptr<const Vocabulary> VocabularyFile::read(std::string_view bytes) {
     token.content = reader.utf8();
     token.decoded = reader.utf8();
     // An id without an entry would be looked up outside the table.
-    if (!made->is_added(token.id) || made->added_index_.contains(token.id))
+    if (!vocabulary->is_added(token.id) || vocabulary->added_index_.contains(token.id))
       throw VocabularyError("the vocabulary file is damaged: an added token has no id of its own");
-    made->list(std::move(token));
+    vocabulary->list(std::move(token));
   }
   if (!reader.is_at_end()) throw VocabularyError("the vocabulary file has bytes after its end");
-  made->blob_.shrink_to_fit();
-  return made;
+  vocabulary->blob_.shrink_to_fit();
+  return vocabulary;
 }
 
 void write_vocabulary(const Vocabulary& vocabulary, std::string& out) {
@@ -166,9 +168,9 @@ std::uint64_t Vocabulary::fingerprint() const {
   std::string bytes;
   write_vocabulary(*this, bytes);
   // Never 0, which means that it is not known yet. Two threads may compute it: they agree.
-  const std::uint64_t made = fingerprint_of(bytes) | 1;
-  fingerprint_.store(made);
-  return made;
+  const std::uint64_t hash = fingerprint_of(bytes) | 1;
+  fingerprint_.store(hash);
+  return hash;
 }
 
 }  // namespace unspool
