@@ -144,7 +144,7 @@ def _written(model: _Model, alone: str, prompt: str, whole: str, message: Messag
 def _in_our_words(model: _Model, prompt: str, message: Message) -> str:
     if unspool.Parser(model.file, prompt=prompt).region != "reasoning":
         return model.file.render(message, tools=TOOLS, exact=False, continues=True)
-    closer = model.file.split_patterns.reasoning[0].last
+    closer = model.file.shape.reasoning[0].close.literal
     rest = model.file.render(replace(message, reasoning=""), tools=TOOLS, exact=False, continues=False)
     return message.reasoning + closer + rest
 

@@ -141,7 +141,7 @@ def _render(file: unspool.FormatFile, template: str, messages: list[Any], is_pro
 def _message(
     file: unspool.FormatFile, content: str, calls: list[tuple[str, dict[str, Any]]], is_text: bool = False
 ) -> dict[str, Any]:
-    shapes, made = file.split_patterns.id, []
+    shapes, made = file.shape.ids, []
     for index, (name, arguments) in enumerate(calls):
         text = json.dumps(arguments, ensure_ascii=False)
         id = id_of(AnswerCall(name, arguments, text), index, shapes)

@@ -1,4 +1,4 @@
-// FormatSource, and the frozen objects that show its patterns and facts.
+// FormatSource, and the frozen objects that show its facts.
 #include "format/format_source.h"
 
 #include <pybind11/operators.h>
@@ -12,16 +12,17 @@
 
 #include "bindings/native_class.h"
 #include "bindings/python_types.h"
+#include "bindings/records.h"
 #include "format/explain.h"
 #include "format/file_words.h"
-#include "format/named_values.h"
+#include "format/free_text_words.h"
 #include "text/error.h"
 
 namespace unspool::bindings {
 
 namespace {
 
-py::object to_python(const JsonValue& value) {
+py::object to_object(const JsonValue& value) {
   switch (value.kind) {
     case JsonValue::Kind::boolean: return py::bool_(value.is_true);
     case JsonValue::Kind::string: return py::str(value.text);
@@ -32,12 +33,12 @@ py::object to_python(const JsonValue& value) {
     }
     case JsonValue::Kind::array: {
       py::list made;
-      for (const JsonValue& item : value.items) made.append(to_python(item));
+      for (const JsonValue& item : value.items) made.append(to_object(item));
       return made;
     }
     case JsonValue::Kind::object: {
       py::dict made;
-      for (const auto& [key, member] : value.members) made[py::str(key)] = to_python(member);
+      for (const auto& [key, member] : value.members) made[py::str(key)] = to_object(member);
       return made;
     }
     default: return py::none();
@@ -47,104 +48,7 @@ py::object to_python(const JsonValue& value) {
 /// The value of a key, or `missing` if the file lacks it.
 py::object value_of(const FormatSource& source, const char* key, py::object missing) {
   const JsonValue* value = source.keys.find(key);
-  return value == nullptr ? missing : to_python(*value);
-}
-
-template <typename Item>
-py::tuple to_tuple(const std::vector<Item>& items) {
-  return py::tuple(py::cast(items));
-}
-
-py::object to_python(const std::string& text) { return py::str(text); }
-py::object to_python(bool flag) { return py::bool_(flag); }
-template <typename Item>
-py::object to_python(const std::vector<Item>& items) {
-  return to_tuple(items);
-}
-template <typename Item>
-py::object to_python(const std::optional<Item>& item) {
-  return py::cast(item);
-}
-py::object to_python(HoleKind kind) { return py::cast(name_of(kind)); }
-py::object to_python(BarePlace place) { return py::cast(name_of(kPlaces, place)); }
-py::object to_python(BodyKind kind) { return py::cast(name_of(kBodies, kind)); }
-py::object to_python(CallIdStyle style) { return py::cast(name_of(kCallIds, style)); }
-py::object to_python(CallsInReasoning calls) { return py::cast(name_of(kCallsInReasoning, calls)); }
-
-/// A read-only attribute.
-template <typename Class, typename Value>
-void add_field(py::class_<Class>& made, const char* name, Value Class::* member) {
-  made.def_property_readonly(name, [member](const Class& self) { return to_python(self.*member); });
-}
-
-/// A class of such attributes; its repr shows them all.
-template <typename Class, typename... Values>
-py::class_<Class> add_record(py::module_& module, const char* name,
-                             const std::pair<const char*, Values Class::*>&... fields) {
-  py::class_<Class> made(module, name, py::is_final());
-  (add_field(made, fields.first, fields.second), ...);
-  made.def("__repr__",
-           [name, names = std::vector<const char*>{fields.first...}](const py::object& self) {
-             std::string text = name;
-             for (const char* field : names)
-               text += (field == names.front() ? "(" : ", ") + std::string(field) + "=" +
-                       std::string(py::repr(self.attr(field)));
-             return text + ")";
-           });
-  return made;
-}
-
-template <typename Class, typename Value>
-std::pair<const char*, Value Class::*> field(const char* name, Value Class::* member) {
-  return {name, member};
-}
-
-HoleKind kind_of(std::string_view name) {
-  for (const HoleWord& word : hole_words()) {
-    if (word.name == name) return word.kind;
-  }
-  throw ArgumentError("there is no hole of kind '" + std::string(name) + "'; use one of " +
-                      listed(hole_words()));
-}
-
-std::size_t index_of(const Pattern& pattern, std::string_view kind) {
-  const HoleKind wanted = kind_of(kind);
-  if (!pattern.has(wanted))
-    throw py::value_error("the pattern has no hole '" + std::string(kind) + "'");
-  return pattern.index(wanted);
-}
-
-void register_patterns(py::module_& module) {
-  add_record(module, "Hole", field("kind", &Hole::kind), field("options", &Hole::options))
-      .def(py::self == py::self);
-  auto pattern = add_record(module, "Pattern", field("texts", &Pattern::texts),
-                            field("holes", &Pattern::holes));
-  pattern.def_static("parse", &Pattern::parse, py::arg("text"))
-      .def_property_readonly("first", [](const Pattern& self) { return self.first(); })
-      .def_property_readonly("last", [](const Pattern& self) { return self.last(); })
-      .def("count",
-           [](const Pattern& self, std::string_view kind) { return self.count(kind_of(kind)); })
-      .def("has",
-           [](const Pattern& self, std::string_view kind) { return self.has(kind_of(kind)); })
-      .def("index", &index_of)
-      .def("before", [](const Pattern& self,
-                        std::string_view kind) { return self.texts[index_of(self, kind)]; })
-      .def("after", [](const Pattern& self,
-                       std::string_view kind) { return self.texts[index_of(self, kind) + 1]; })
-      .def("options",
-           [](const Pattern& self, std::string_view kind) {
-             const HoleKind wanted = kind_of(kind);
-             return self.has(wanted) ? to_tuple(self.hole(wanted).options) : py::tuple();
-           })
-      .def("with_last", &Pattern::with_last, py::arg("text"))
-      .def(py::self == py::self)
-      .def("__hash__", [](const Pattern& self) { return py::hash(to_tuple(self.texts)); });
-  add_record(module, "Patterns", field("turn", &PatternFile::turn), field("end", &PatternFile::end),
-             field("reasoning", &PatternFile::reasoning), field("content", &PatternFile::content),
-             field("calls", &PatternFile::calls), field("call", &PatternFile::call),
-             field("parameter", &PatternFile::parameter), field("object", &PatternFile::object),
-             field("string", &PatternFile::string), field("header", &PatternFile::header),
-             field("id", &PatternFile::id), field("leftovers", &PatternFile::leftovers));
+  return value == nullptr ? missing : to_object(*value);
 }
 
 void register_facts(py::module_& module) {
@@ -249,11 +153,13 @@ void register_source(py::module_& module) {
           "detect", [](const FormatSource& self) { return value_of(self, "detect", py::dict()); })
       .def_property_readonly("source", [](const FormatSource& self) { return self.source; })
       .def_property_readonly("patterns", &patterns_of)
-      .def_property_readonly(
-          "split_patterns",
-          [](const FormatSource& self) -> const PatternFile& { return self.patterns; })
+      .def_property_readonly("shape",
+                             [](const FormatSource& self) -> const Shape& { return self.shape; })
       .def_property_readonly(
           "facts", [](const FormatSource& self) -> const FormatFacts& { return self.facts; })
+      .def_property_readonly(
+          "free_text_words",
+          [](const FormatSource& self) { return free_text_words(self.shape, self.facts); })
       .def_property_readonly("sentences",
                              [](const FormatSource& self) { return explain(self.program); })
       .def_property_readonly("fingerprint",
@@ -276,7 +182,7 @@ void register_source(py::module_& module) {
 }  // namespace
 
 void register_format_source(py::module_& module) {
-  register_patterns(module);
+  register_shape(module);
   register_facts(module);
   register_source(module);
   module.attr("PATTERN_KEYS") = pattern_keys();

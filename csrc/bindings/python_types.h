@@ -19,6 +19,7 @@ namespace py = pybind11;
 void register_errors(py::module_& module);
 void register_vocabulary(py::module_& module);
 void register_format_source(py::module_& module);
+void register_shape(py::module_& module);
 void register_format(py::module_& module);
 void register_response_template(py::module_& module);
 void register_delta(py::module_& module);

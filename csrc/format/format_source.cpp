@@ -5,7 +5,8 @@
 
 #include "format/check_program.h"
 #include "format/file_words.h"
-#include "format/pattern_compiler.h"
+#include "format/lower_shape.h"
+#include "format/read_shape.h"
 #include "format/toml_document.h"
 
 namespace unspool {
@@ -121,7 +122,8 @@ TomlDocument::Place place_of(const TomlDocument& document, std::string_view path
 FormatSource FormatSource::of(JsonValue keys) {
   FormatSource made;
   made.patterns = PatternFile::read(keys);
-  made.program = compile_patterns(made.patterns);
+  made.shape = read_shape(made.patterns);
+  made.program = lower_shape(made.shape);
   made.facts = facts_of(made.program);
   made.keys = std::move(keys);
   return made;

@@ -9,6 +9,7 @@
 #include "format/format_facts.h"
 #include "format/pattern_file.h"
 #include "format/program.h"
+#include "format/shape.h"
 #include "text/json_value.h"
 
 namespace unspool {
@@ -17,6 +18,7 @@ namespace unspool {
 struct FormatSource {
   JsonValue keys;  // all keys, as written
   PatternFile patterns;
+  Shape shape;  // what the patterns mean
   Program program;
   FormatFacts facts;
   std::string source;                        // the file's name, for errors

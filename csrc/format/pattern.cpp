@@ -1,6 +1,8 @@
 #include "format/pattern.h"
 
 #include <algorithm>
+#include <charconv>
+#include <system_error>
 #include <utility>
 
 #include "format/file_words.h"
@@ -46,6 +48,15 @@ Hole read_hole(std::string_view text) {
 
 bool Hole::has(std::string_view option) const {
   return std::find(options.begin(), options.end(), option) != options.end();
+}
+
+std::optional<int> Hole::number() const {
+  for (const std::string& option : options) {
+    int value = 0;
+    const auto result = std::from_chars(option.data(), option.data() + option.size(), value);
+    if (is_number(option) && result.ec == std::errc()) return value;
+  }
+  return std::nullopt;
 }
 
 Pattern Pattern::parse(std::string_view text) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,8 @@ struct Hole {
   std::vector<std::string> options;  // ${value:xml,python}
 
   bool has(std::string_view option) const;
+  /// The number among the options: a length, or a first index.
+  std::optional<int> number() const;
   bool operator==(const Hole&) const = default;
 };
 

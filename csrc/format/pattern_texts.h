@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "format/program.h"
+#include "format/markers.h"
 #include "text/white_space.h"
 
 namespace unspool {
@@ -17,30 +17,9 @@ using Texts = std::vector<std::string>;
 
 inline constexpr std::size_t npos = std::string_view::npos;
 
-/// A marker with the white space around it.
-struct Edges {
-  std::string_view before, text, after;
-};
-
-inline Edges split_edges(std::string_view literal) {
-  const std::string_view text = trim(literal);
-  if (text.empty()) return {{}, {}, literal};
-  const auto begin = static_cast<std::size_t>(text.data() - literal.data());
-  return {literal.substr(0, begin), text, literal.substr(begin + text.size())};
-}
-
 template <typename List, typename Test>
 bool has_any(const List& list, Test&& test) {
   return std::any_of(std::begin(list), std::end(list), test);
-}
-
-/// Appends a text, unless it is empty or already in the list.
-inline void add_new(Texts& list, std::string_view text) {
-  if (!text.empty() && !contains(list, text)) list.emplace_back(text);
-}
-
-inline void add_new(Texts& list, const Texts& more) {
-  for (const std::string& text : more) add_new(list, text);
 }
 
 /// Removes an opening or closing quote around a name from a literal.
@@ -85,36 +64,6 @@ inline Recipient split_recipient(std::string_view literal) {
   const std::size_t begin = literal.find_last_of(" \n", equals) + 1;
   return {literal.substr(0, begin), literal.substr(begin, equals + 1 - begin),
           literal.substr(equals + 1)};
-}
-
-/// Letters without a bracket are not a marker: they may occur in any text.
-inline bool is_word(std::string_view text) {
-  return text.find_first_of("<[]{|") == std::string_view::npos &&
-         text.find("◁") == std::string_view::npos;
-}
-
-/// The markers of several literals, each side with the longest white space of any of them.
-enum class KeepSpace : std::uint8_t { both, before, after, none };
-inline MarkerTexts to_marker(const std::vector<std::string_view>& literals,
-                             KeepSpace keep = KeepSpace::both) {
-  MarkerTexts marker;
-  for (const std::string_view literal : literals) {
-    const Edges edges = split_edges(literal);
-    if (edges.text.empty()) continue;
-    add_new(marker.texts, edges.text);
-    const bool keeps_before = keep == KeepSpace::both || keep == KeepSpace::before;
-    const bool keeps_after = keep == KeepSpace::both || keep == KeepSpace::after;
-    if (keeps_before && edges.before.size() > marker.before.size()) marker.before = edges.before;
-    if (keeps_after && edges.after.size() > marker.after.size()) marker.after = edges.after;
-  }
-  return marker;
-}
-
-/// Markup that is dropped wherever it occurs.
-inline MarkupRegion to_markup(std::string_view literal) {
-  MarkupRegion markup;
-  markup.open = to_marker({literal});
-  return markup;
 }
 
 }  // namespace unspool

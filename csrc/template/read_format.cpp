@@ -3,8 +3,9 @@
 #include <utility>
 
 #include "format/format_source.h"
+#include "format/lower_shape.h"
 #include "format/named_values.h"
-#include "format/pattern_compiler.h"
+#include "format/read_shape.h"
 #include "template/response_template.h"
 #include "text/archive.h"
 #include "text/error.h"
@@ -19,7 +20,7 @@ ReasoningUse read_reasoning_use(const JsonValue& file) {
   if (const JsonValue* reasoning = file.find("reasoning")) {
     use.is_on = !reasoning->is(JsonValue::Kind::boolean) || reasoning->is_true;
     if (reasoning->is(JsonValue::Kind::object))
-      use.other = compile_patterns(PatternFile::read(*reasoning));
+      use.other = lower_shape(read_shape(PatternFile::read(*reasoning)));
   }
   if (const JsonValue* calls = file.find("tool_calls_in_reasoning")) {
     const Word<CallsInReasoning>* word = find_word(kCallsInReasoning, calls->text);
@@ -64,8 +65,8 @@ std::shared_ptr<const Format> read_format(std::string_view text, const FormatOpt
   }
   const JsonValue* patterns = file->find("format");
   if (patterns == nullptr) throw FormatError("the format file contains no format");
-  Program program =
-      with_reasoning(compile_patterns(PatternFile::read(*patterns)), read_reasoning_use(*file));
+  Program program = with_reasoning(lower_shape(read_shape(PatternFile::read(*patterns))),
+                                   read_reasoning_use(*file));
   return Format::compile(for_tools(std::move(program), options.tools), tokens, options.trust);
 }
 

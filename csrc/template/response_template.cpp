@@ -185,8 +185,8 @@ std::optional<std::vector<std::string>> keys_in_content(const TemplatePath& path
 }
 
 // `function` is the content's own object with name and arguments.
-std::optional<CallShape> shape_of_object(const JsonValue& function) {
-  CallShape shape{path_in(function), {}};
+std::optional<CallKeys> shape_of_object(const JsonValue& function) {
+  CallKeys shape{path_in(function), {}};
   const auto keys = keys_in_content(shape.name);
   if (!keys) return std::nullopt;
   shape.arguments = *keys;
@@ -196,7 +196,7 @@ std::optional<CallShape> shape_of_object(const JsonValue& function) {
 }
 
 // The call that a transform builds, if the region's text contains its parts one by one.
-std::optional<CallShape> read_call_shape(const TemplateField& field) {
+std::optional<CallKeys> read_call_keys(const TemplateField& field) {
   const bool is_object = field.content.kind == ContentSpec::Kind::json ||
                          field.content.kind == ContentSpec::Kind::xml_inline;
   if (!is_object || field.transforms_each || !field.transform) return std::nullopt;
@@ -211,7 +211,7 @@ std::optional<CallShape> read_call_shape(const TemplateField& field) {
   if (name == nullptr || !name->is(Kind::string) || arguments == nullptr) return std::nullopt;
   const auto keys = keys_in_content(path_in(*arguments));
   if (!keys) return std::nullopt;
-  return CallShape{path_in(*name), *keys};
+  return CallKeys{path_in(*name), *keys};
 }
 
 TemplateField read_field(const std::string& name, const JsonValue& spec) {
@@ -240,7 +240,7 @@ TemplateField read_field(const std::string& name, const JsonValue& spec) {
   if (transform != nullptr && !transform->is(Kind::null)) {
     check_transform(*transform, scope);
     field.transform = *transform;
-    field.call = read_call_shape(field);
+    field.call = read_call_keys(field);
   } else {
     if (field.transforms_each) fail(scope, "transform_each without a transform");
     const bool has_groups = (field.open != nullptr && !field.open->groups().empty()) ||

@@ -46,7 +46,7 @@ struct TemplatePath {
 
 /// Where a transform gets a call's name and arguments from, if that is known before the region
 /// ends.
-struct CallShape {
+struct CallKeys {
   TemplatePath name;
   std::vector<std::string> arguments;  // path within the content
 };
@@ -64,7 +64,7 @@ struct TemplateField {
   bool is_optional = true;
   std::optional<JsonValue> transform = {};
   bool transforms_each = false;
-  std::optional<CallShape> call = {};
+  std::optional<CallKeys> call = {};
 
   /// Whether its value is its text, apart from surrounding white space.
   bool is_plain() const { return content.kind == ContentSpec::Kind::text && !transform; }

@@ -213,7 +213,7 @@ class JsonTemplateCall final : public TemplateCall, private ValueListener {
   static constexpr std::size_t kMaxPath = 16;
   static constexpr char kInList = 1;  // paths do not lead into lists
 
-  const CallShape* shape_;
+  const CallKeys* shape_;
   const ToolSchemas* tools_;
   const ToolSchema* schema_ = nullptr;
   ValueReader reader_;

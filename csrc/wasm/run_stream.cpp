@@ -21,7 +21,8 @@
 #include "delta/argument_reader.h"
 #include "delta/chat_writer.h"
 #include "format/named_values.h"
-#include "format/pattern_compiler.h"
+#include "format/lower_shape.h"
+#include "format/read_shape.h"
 #include "format/pattern_file.h"
 #include "format/tool_schemas.h"
 #include "stream/chunk_parser.h"
@@ -104,12 +105,12 @@ Program program_of(const JsonValue& request) {
   use.is_on = flag_of(request, "has_reasoning", true);
   const JsonValue* other = request.find("reasoning");
   if (other != nullptr && other->is(JsonValue::Kind::object))
-    use.other = compile_patterns(PatternFile::read(*other));
+    use.other = lower_shape(read_shape(PatternFile::read(*other)));
   if (const auto* word =
           find_word(kCallsInReasoning, text_of(request, "tool_calls_in_reasoning"))) {
     use.calls = word->value;
   }
-  return with_reasoning(compile_patterns(PatternFile::read(*patterns)), use);
+  return with_reasoning(lower_shape(read_shape(PatternFile::read(*patterns))), use);
 }
 
 std::shared_ptr<const ToolSchemas> tools_of(const JsonValue& request) {

@@ -40,6 +40,61 @@ def _is_template(format: Format) -> bool: ...
 def _find_pattern(pattern: str, pieces: Sequence[str]) -> tuple[int, int, dict[str, str]] | None: ...
 
 @final
+class Edge:
+    """A literal text of a pattern, with its white space decided. See csrc/format/edge.h.
+
+    The white space beside a tag is free: a model may omit it. A word keeps its own.
+    """
+
+    def __init__(self, literal: str = "") -> None: ...
+    @property
+    def literal(self) -> str:
+        """All of it, as the pattern writes it."""
+
+    @property
+    def before(self) -> str:
+        """The white space before the text. All of a blank literal is `after`."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def after(self) -> str: ...
+    @property
+    def rest(self) -> Edge:
+        """The literal without the white space before its text."""
+
+    @property
+    def sign(self) -> str:
+        """The first letter of the text; empty if there is none."""
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The text, split at the line breaks between two tags."""
+
+    @property
+    def line_breaks(self) -> int:
+        """The number of line breaks that the literal begins with."""
+
+    @property
+    def is_blank(self) -> bool: ...
+    @property
+    def is_fence(self) -> bool: ...
+    @property
+    def begins_line(self) -> bool: ...
+    @property
+    def begins_tag(self) -> bool: ...
+    @property
+    def ends_tag(self) -> bool: ...
+    def without(self, prefix: str) -> Edge:
+        """The literal without this text at its beginning."""
+
+    def after_any(self, written: Sequence[str]) -> Edge:
+        """The literal without what one of these texts has written of it already."""
+
+    def is_begun_by(self, written: str) -> bool:
+        """Whether the written text begins as this closer does, for more than one tag."""
+
+@final
 class Hole:
     """A place in a pattern: `${value:xml,python}` has the kind "value" and two options."""
 
@@ -47,77 +102,199 @@ class Hole:
     def kind(self) -> str: ...
     @property
     def options(self) -> tuple[str, ...]: ...
+    @property
+    def number(self) -> int | None:
+        """The number among the options: a length, or a first index."""
 
 @final
-class Pattern:
-    """Alternating texts and holes; begins and ends with a text."""
-
-    @staticmethod
-    def parse(text: str) -> Pattern:
-        """Split a pattern. Raises FormatError if a hole or an option is unknown."""
+class Repeat:
+    """Any number of the same items, with a separator between them."""
 
     @property
-    def texts(self) -> tuple[str, ...]: ...
+    def items(self) -> tuple[_Item, ...]: ...
     @property
-    def holes(self) -> tuple[Hole, ...]: ...
-    @property
-    def first(self) -> str:
-        """The text before the first hole."""
+    def separator(self) -> Edge: ...
 
-    @property
-    def last(self) -> str:
-        """The text after the last hole."""
-
-    def count(self, kind: str) -> int:
-        """The number of holes of this kind."""
-
-    def has(self, kind: str) -> bool:
-        """Whether it has a hole of this kind."""
-
-    def index(self, kind: str) -> int:
-        """The index of the first hole of this kind among the holes. Raises ValueError if there is none."""
-
-    def options(self, kind: str) -> tuple[str, ...]:
-        """The options of the first hole of this kind; none if there is no such hole."""
-
-    def before(self, kind: str) -> str:
-        """The text before the first hole of this kind."""
-
-    def after(self, kind: str) -> str:
-        """The text after the first hole of this kind."""
-
-    def with_last(self, text: str) -> Pattern:
-        """The pattern with another text at its end."""
+_Item = Edge | Hole | Repeat
 
 @final
-class Patterns:
-    """The patterns of a format: the alternatives of each key, split into texts and holes."""
+class TextShape:
+    """Markup around a text. See csrc/format/shape.h for this class and those below."""
+
+    @property
+    def author(self) -> Edge | None:
+        """The text before the name of the message's author, which `open` follows."""
+
+    @property
+    def open(self) -> Edge: ...
+    @property
+    def close(self) -> Edge: ...
+    @property
+    def note_close(self) -> Edge | None: ...
+    @property
+    def is_inline(self) -> bool: ...
+    @property
+    def is_opened_by_turn(self) -> bool: ...
+
+@final
+class ParameterShape:
+    @property
+    def items(self) -> tuple[_Item, ...]: ...
+    @property
+    def open(self) -> Edge: ...
+    @property
+    def after_key(self) -> Edge: ...
+    @property
+    def close(self) -> Edge: ...
+    @property
+    def last(self) -> Edge: ...
+    @property
+    def between(self) -> tuple[tuple[str, ...], ...]:
+        """The tags after the key and after the type, without the markup around the value."""
+
+    @property
+    def key_stop(self) -> str: ...
+    @property
+    def value_space(self) -> str:
+        """The markup at both sides of the value: a line break, a space or nothing."""
+
+    @property
+    def has_type(self) -> bool: ...
+    @property
+    def is_element(self) -> bool: ...
+    @property
+    def is_verbatim(self) -> bool: ...
+    @property
+    def is_json(self) -> bool: ...
+    @property
+    def is_python(self) -> bool: ...
+    @property
+    def has_entities(self) -> bool: ...
+    @property
+    def key_has_entities(self) -> bool: ...
+
+@final
+class ObjectShape:
+    @property
+    def items(self) -> tuple[_Item, ...]: ...
+    @property
+    def keys(self) -> tuple[tuple[str, str], ...]:
+        """Each key of the object with the kind of its hole."""
+
+    @property
+    def name_is_key(self) -> bool: ...
+
+@final
+class IdShape:
+    @property
+    def items(self) -> tuple[Edge | Hole, ...]: ...
+    @property
+    def style(self) -> str: ...
+
+@final
+class CallShape:
+    @property
+    def author(self) -> Edge | None: ...
+    @property
+    def open(self) -> Edge: ...
+    @property
+    def close(self) -> Edge: ...
+    @property
+    def list_open(self) -> Edge | None:
+        """The bracket of a list of calls, with the white space beside it."""
+
+    @property
+    def list_close(self) -> Edge | None: ...
+    @property
+    def inside(self) -> tuple[_Item, ...]:
+        """One call."""
+
+    @property
+    def separator(self) -> Edge | None:
+        """What is between two calls in one body; None if a body has one call."""
+
+    @property
+    def shortest_close(self) -> Edge:
+        """The shortest closer of the alternatives that differ in their end alone."""
+
+    @property
+    def joiner(self) -> str:
+        """What the longest of these alternatives has after it: it stands between two calls."""
+
+    @property
+    def name_stop(self) -> str: ...
+    @property
+    def value_space(self) -> str: ...
+    @property
+    def holds_id(self) -> bool:
+        """Whether the id stands before the arguments."""
+
+    @property
+    def body(self) -> str:
+        """The kind of the body, such as "json_call"."""
+
+@final
+class FormShape:
+    """One way to write calls, as a model uses it."""
+
+    @property
+    def call(self) -> CallShape: ...
+    @property
+    def section(self) -> TextShape | None:
+        """The markup around all calls, if any."""
+
+    @property
+    def parameters(self) -> tuple[ParameterShape, ...]: ...
+    @property
+    def recipient(self) -> str | None:
+        """The text before the tool's name in a header; None if these calls bring their own header."""
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether nothing opens the calls."""
+
+@final
+class HeaderShape:
+    @property
+    def open(self) -> Edge: ...
+    @property
+    def close(self) -> Edge: ...
+
+@final
+class FreeTextWords:
+    """The words that free text of a grammar must not hold, because the parser looks for them."""
+
+    @property
+    def content(self) -> tuple[str, ...]: ...
+    @property
+    def value(self) -> tuple[str, ...]:
+        """Those of `content`, and those that count in a tagged value."""
+
+@final
+class Shape:
+    """What the patterns of a format mean, decided once. It holds what a model writes, in order."""
 
     @property
     def turn(self) -> tuple[str, ...]: ...
     @property
-    def end(self) -> tuple[str, ...]: ...
+    def reasoning(self) -> tuple[TextShape, ...]: ...
     @property
-    def reasoning(self) -> tuple[Pattern, ...]: ...
+    def contents(self) -> tuple[TextShape, ...]: ...
     @property
-    def content(self) -> tuple[Pattern, ...]: ...
+    def forms(self) -> tuple[FormShape, ...]: ...
     @property
-    def calls(self) -> tuple[Pattern, ...]: ...
+    def objects(self) -> tuple[ObjectShape, ...]: ...
     @property
-    def call(self) -> tuple[Pattern, ...]: ...
+    def quote(self) -> TextShape | None:
+        """What is around strings among bare keys."""
+
     @property
-    def parameter(self) -> tuple[Pattern, ...]: ...
+    def header(self) -> HeaderShape | None: ...
     @property
-    def object(self) -> tuple[Pattern, ...]: ...
+    def ids(self) -> tuple[IdShape, ...]: ...
     @property
-    def string(self) -> tuple[Pattern, ...]: ...
-    @property
-    def header(self) -> tuple[Pattern, ...]: ...
-    @property
-    def id(self) -> tuple[Pattern, ...]: ...
-    @property
-    def leftovers(self) -> tuple[str, ...]:
-        """Alternatives without a hole: markup that is dropped wherever it occurs."""
+    def opens_messages(self) -> bool:
+        """Whether a part of an answer begins with a header or with the turn."""
 
 @final
 class ReasoningFacts:
@@ -286,9 +463,9 @@ class FormatSource:
         """For each key, its alternatives: text as the model writes it, with holes."""
 
     @property
-    def split_patterns(self) -> Patterns:
-        """The patterns, split into texts and holes."""
-
+    def shape(self) -> Shape: ...
+    @property
+    def free_text_words(self) -> FreeTextWords: ...
     @property
     def facts(self) -> FormatFacts:
         """Properties of the compiled patterns."""

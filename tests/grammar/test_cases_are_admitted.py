@@ -13,7 +13,6 @@ from unspool.formats.format_file import FormatFile
 from unspool.testing.cases import Case, shipped_cases
 from unspool.testing.outputs import render
 from unspool.writing.grammar.make_grammar import make_grammar
-from unspool.writing.grammar.markers import Markers
 
 BYTES = LLTokenizer("byte")
 FORMATS = [file.name for file in unspool.formats() if file.has_tools]
@@ -59,8 +58,7 @@ def is_as_written(case: Case) -> bool:
     ):
         return False
     file = unspool.get_format(case.format)
-    patterns = file.split_patterns
-    words = Markers.of(patterns, file.facts).value
+    words = file.free_text_words.value
     said = [
         case.content,
         case.reasoning,
@@ -75,10 +73,10 @@ def is_as_written(case: Case) -> bool:
         empty = render(file, "", "", [])
         written = [text.removeprefix(empty) for text in written]
     given = without_end(case)
-    if patterns.header:  # white space counts in a header
-        turn = (*patterns.turn, "")[0]
+    if file.shape.header:  # white space counts in a header
+        turn = (*file.shape.turn, "")[0]
         return given.removeprefix(turn).strip() in map(str.strip, written)
-    if patterns.parameter:  # it counts in values
+    if "parameter" in file.patterns:  # it counts in values
         return given.replace("\n", "") in (text.replace("\n", "") for text in written)
     if not any("'" in value or '\\"' in value for value in said):
         given, written = given.replace("'", '"'), [text.replace("'", '"') for text in written]

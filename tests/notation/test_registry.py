@@ -60,9 +60,9 @@ def test_no_json_crosses_for_a_format(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(json, name, refuse)
     file = unspool.FormatFile(text, "hermes.toml")
     assert unspool.Format(file).name == file.name
-    assert (file.facts.ends, file.split_patterns.call[0].holes[0].kind) == (
+    assert (file.facts.ends, file.shape.forms[0].call.body) == (
         ("<|im_end|>", "<|endoftext|>"),
-        "object",
+        "json_call",
     )
     assert file.sentences
     assert file.with_reasoning(unspool.get_format("qwen3")).has_reasoning

@@ -113,10 +113,9 @@ def _read(
 def _closing(request: Request, ended: Ended, suffix: Suffix) -> str:
     """The text that closes the reasoning and the turn of an answer that was cut off."""
     closer = ""
-    reasoning = request.file.split_patterns.reasoning
+    reasoning = request.file.shape.reasoning
     if ended.region == "reasoning" and reasoning:
-        closer = reasoning[0].last
+        close = reasoning[0].close
         text = decode(request.vocabulary, request.answer)
-        breaks = len(closer) - len(closer.lstrip("\n"))
-        closer = closer[min(breaks, len(text) - len(text.rstrip("\n"))) :]
+        closer = close.literal[min(close.line_breaks, len(text) - len(text.rstrip("\n"))) :]
     return closer if suffix.end and closer.strip().endswith(suffix.end) else closer + suffix.end

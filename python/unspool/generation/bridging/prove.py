@@ -79,10 +79,10 @@ def _drops_reasoning(request: Request, ended: Ended, both: tuple[str, str], plac
     if reasoning:
         end = text.find(reasoning, turn) + len(reasoning)
         return place <= end and reasoning not in whole[turn:]
-    patterns = request.file.split_patterns.reasoning
-    closer = patterns[0].last.strip() if patterns else ""
+    shapes = request.file.shape.reasoning
+    closer = shapes[0].close.text if shapes else ""
     found = text.find(closer, turn) if closer else -1
-    length = len(closer) + len(patterns[0].first) if patterns else 0
+    length = len(closer) + len(shapes[0].open.literal) if shapes else 0
     return place < found + len(closer) and closer not in whole[max(0, place - length) : place + length]
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from unspool._core import Pattern, Patterns
+from unspool._core import Edge, ParameterShape, Shape
 from unspool.errors import ArgumentError
 from unspool.writing.grammar.free_text import First, Rule, Start
 from unspool.writing.grammar.lexicon import Lexicon, edge
@@ -48,7 +48,7 @@ _TEXT_ONLY = frozenset({"minLength", "maxLength", "pattern", "format"})
 class Arguments:
     """Builds the grammar of one tool's arguments. `words` must not occur in a parameter's text."""
 
-    patterns: Patterns
+    shape: Shape
     lexicon: Lexicon
     rules: Rules
     words: tuple[str, ...]
@@ -57,15 +57,15 @@ class Arguments:
 
     def json(self, tool: Tool) -> Node:
         """All arguments in one object."""
-        if not self.patterns.string:
+        quote = self.shape.quote
+        if quote is None:
             return JsonValue.of(tool.schema)
-        written = self._quoted(tool)
+        written = self._quoted(tool, quote.open.literal, quote.close.literal)
         return value_rules(self.rules, written, tool.schema, tool.schema, f"{tool.name}#", self.dropped)
 
-    def _quoted(self, tool: Tool) -> QuotedValues:
-        quote = self.patterns.string[0]
-        opener, closer = self.lexicon.markup(quote.first), self.lexicon.markup(quote.last)
-        inner = self.lexicon.text_without([quote.first, quote.last, *self.words])
+    def _quoted(self, tool: Tool, *quotes: str) -> QuotedValues:
+        opener, closer = map(self.lexicon.markup, quotes)
+        inner = self.lexicon.text_without([*quotes, *self.words])
         if isinstance(inner, Terminal) and isinstance(opener, Literal) and isinstance(closer, Literal):
             string: Node = Terminal(sequence(opener, inner.part, closer))
         else:
@@ -76,7 +76,7 @@ class Arguments:
         path = f"{tool.name}#/properties/{key}" if key else f"{tool.name}#"
         self.dropped.append(Dropped(path, "pattern", "a string beside markers may hold any text but these"))
 
-    def parameters(self, tool: Tool, alternatives: Sequence[Pattern]) -> Node:
+    def parameters(self, tool: Tool, alternatives: Sequence[ParameterShape]) -> Node:
         """Each parameter in its tags, in the order of the schema."""
         if not tool.properties and tool.schema.get("additionalProperties") is not False:
             return star(self._parameter(tool, None, {}, alternatives))
@@ -87,8 +87,12 @@ class Arguments:
         ]
         return in_order(self.rules, parts, EMPTY)
 
-    def only_value(self, tool: Tool, before: str, after: str) -> Node:
-        """The text of a tool's only parameter, without a key."""
+    def only_value(self, tool: Tool, before: Edge, after: Edge, space: str) -> Node:
+        """The text of a tool's only parameter, without a key.
+
+        Args:
+            space: The markup at both sides of the value.
+        """
         if len(tool.properties) > 1:
             raise ArgumentError(
                 f"the tool '{tool.name}' has {len(tool.properties)} parameters, and a call of this format "
@@ -96,29 +100,28 @@ class Arguments:
             )
         is_closed = tool.schema.get("additionalProperties") is False
         if not tool.properties and is_closed:
-            return edge(self.lexicon, before + after)
+            return edge(self.lexicon, Edge(before.literal + after.literal))
         key, schema = next(iter(tool.properties.items()), ("", {"type": "string"}))
-        value = self._tagged(tool, key, schema, (before, after), (True, True), own_line=True)
+        value = self._tagged(tool, key, schema, (space, after), (True, True), own_line=True)
         assert value is not None
-        opener = Literal(before.rstrip() if _is_trimmed(before, after) else before)
+        opener = Literal(before.before + before.text if space else before.literal)
         if tool.required & set(tool.properties):
             return sequence(opener, value)
-        return sequence(
-            opener, choice(value, sequence(GAP, edge(self.lexicon, after.lstrip(), before=False)))
-        )
+        return sequence(opener, choice(value, sequence(GAP, edge(self.lexicon, after.rest, before=False))))
 
-    def _parameter(self, tool: Tool, key: str | None, schema: Any, alternatives: Sequence[Pattern]) -> Node:
-        has_text = any("verbatim" in pattern.options("value") for pattern in alternatives)
-        is_paired = not all(_is_trimmed(one.before("value"), one.after("value")) for one in alternatives)
+    def _parameter(
+        self, tool: Tool, key: str | None, schema: Any, alternatives: Sequence[ParameterShape]
+    ) -> Node:
+        has_text = any(one.is_verbatim for one in alternatives)
+        is_paired = not all(one.value_space for one in alternatives)
         made: list[Node] = []
-        for pattern in alternatives:
-            options = pattern.options("value")
-            takes_text = "verbatim" in options or not (has_text and "json" in options)
-            takes_others = "verbatim" not in options or not has_text
-            if pattern.count("key") == 2:
-                made.append(self._element(tool, pattern, key, schema))
+        for one in alternatives:
+            if one.is_element:
+                made.append(self._element(tool, one, key, schema))
                 continue
-            made += self._tags(tool, pattern, key, schema, (takes_text, takes_others), is_paired)
+            takes_text = one.is_verbatim or not (has_text and one.is_json)
+            takes_others = not one.is_verbatim or not has_text
+            made += self._tags(tool, one, key, schema, (takes_text, takes_others), is_paired)
         if not made:
             raise ArgumentError(f"no parameter of this format holds what '{tool.name}' takes as '{key}'")
         return self.rules.add("parameter", choice(*made))
@@ -126,36 +129,32 @@ class Arguments:
     def _tags(
         self,
         tool: Tool,
-        pattern: Pattern,
+        parameter: ParameterShape,
         key: str | None,
         schema: Any,
         takes: tuple[bool, bool],
         is_paired: bool,
     ) -> list[Node]:
-        written = None if key is None else html.escape(key) if "xml" in pattern.options("key") else key
+        written = None if key is None else html.escape(key) if parameter.key_has_entities else key
         name = BARE_KEY if written is None else Literal(written)
-        if written is not None and _is_broken(written, pattern.after("key")):
+        if written is not None and _is_broken(written, parameter.key_stop):
             raise ArgumentError(f"the parameter '{key}' of '{tool.name}' holds what ends a name; rename it")
-        head = sequence(edge(self.lexicon, pattern.first, after=False), name)
+        head = sequence(edge(self.lexicon, parameter.open, after=False), name)
         made = []
-        for kinds, narrowed in self._by_type(tool, pattern, schema):
+        for kinds, narrowed in self._by_type(tool, parameter, schema):
             value = self._tagged(
-                tool, key or "", narrowed, (pattern.before("value"), pattern.after("value")), takes,
-                "xml" in pattern.options("value"), is_paired=is_paired,
+                tool, key or "", narrowed, (parameter.value_space, parameter.close), takes,
+                parameter.has_entities, is_paired=is_paired,
             )  # fmt: skip
             if value is None:
                 continue
-            types = choice(*map(Literal, kinds)) if pattern.has("type") else EMPTY
-            texts = [pattern.after("key"), *([pattern.after("type")] if pattern.has("type") else [])]
-            if _is_trimmed(texts[-1], pattern.after("value")):
-                texts[-1] = texts[-1].rstrip()
-            between = [self._between(text) for text in texts]
+            types = choice(*map(Literal, kinds)) if parameter.has_type else EMPTY
+            between = [self._between(tags) for tags in parameter.between]
             made.append(sequence(head, between[0], types, *between[1:], value))
         return made
 
-    def _between(self, text: str) -> Node:
-        """The text between a parameter's parts; white space between two tags is free."""
-        tags = re.split(r"(?<=>)\s*(?=<)", text) if text.startswith("</") else [text]
+    def _between(self, tags: Sequence[str]) -> Node:
+        """The tags between a parameter's parts; white space between two of them is free."""
         return sequence(
             *(
                 part
@@ -164,10 +163,12 @@ class Arguments:
             )
         )
 
-    def _by_type(self, tool: Tool, pattern: Pattern, schema: Any) -> list[tuple[tuple[str, ...], Any]]:
+    def _by_type(
+        self, tool: Tool, parameter: ParameterShape, schema: Any
+    ) -> list[tuple[tuple[str, ...], Any]]:
         """The schema; or, if the type's name is written, one schema per type."""
         types = types_of(schema, tool.schema)
-        if not pattern.has("type"):
+        if not parameter.has_type:
             return [((), schema)]
         if types == ANY_TYPE:
             types = ("string",)
@@ -179,7 +180,7 @@ class Arguments:
         tool: Tool,
         key: str,
         schema: Any,
-        edges: tuple[str, str],
+        edges: tuple[str, Edge],
         takes: tuple[bool, bool],
         has_entities: bool = False,
         own_line: bool = False,
@@ -190,21 +191,20 @@ class Arguments:
         A line break at both sides of a value may be missing, unless the closer needs a line of its own. If
         another alternative has no line breaks (`is_paired`), the first one must stand.
         """
-        before, after = edges
+        space_before, after = edges
         types = types_of(schema, tool.schema)
         resolved = resolve(schema, tool.schema)
         is_any = set(types) >= set(ANY_TYPE) - {"integer"}
         others = [] if is_any else [name for name in types if name != "string"]
-        is_trimmed = _is_trimmed(before, after)
-        space = GAP if is_trimmed else EMPTY
-        line = Literal("\n") if own_line and is_trimmed else space
-        end = sequence(line, edge(self.lexicon, after.lstrip(), before=False))
+        space = GAP if space_before else EMPTY
+        line = Literal("\n") if own_line and space_before else space
+        end_of_text = edge(self.lexicon, after.rest, before=False)
+        end = sequence(line, end_of_text)
         made: list[Node] = []
         if "string" in types and takes[0]:
-            texts = self._listed(tool, resolved, after.strip())
+            texts = self._listed(tool, resolved, after.text)
             if texts is not None:
-                first = Literal(before[-1]) if is_trimmed else EMPTY
-                end_of_text = edge(self.lexicon, after.lstrip(), before=False)
+                first = Literal(space_before) if space_before else EMPTY
                 made += [_between_lines(first, text, own_line, end_of_text, is_paired) for text in texts]
             else:
                 self._drop(tool, key, resolved)
@@ -233,12 +233,11 @@ class Arguments:
                 Dropped(f"{tool.name}#/properties/{key}", keyword, "the text is written to the letter")
             )
 
-    def _text(self, after: str, start: Rule | None, own_line: bool = False) -> Node:
+    def _text(self, after: Edge, start: Rule | None, own_line: bool = False) -> Node:
         """A verbatim string up to its closer. It is not empty if the closer has a line of its own."""
-        closer = after.strip()
-        words = [closer, *self.words]
+        words, closer = [after.text, *self.words], Edge(after.text)
         text = self.lexicon.text_until(words, closer, start, least=int(own_line), own_line=own_line)
-        return sequence(text, GAP) if after.lstrip() != closer else text
+        return sequence(text, GAP) if after.after else text
 
     def _typed(self, tool: Tool, key: str, name: str, schema: Any, has_entities: bool) -> Node:
         """A value of a type other than string, as JSON."""
@@ -252,51 +251,52 @@ class Arguments:
         return value_rules(self.rules, written, narrowed, tool.schema, path, self.dropped)
 
     # <key>..</key>: an object's members are nested elements; a list's items are called item.
-    def _element(self, tool: Tool, pattern: Pattern, key: str | None, schema: Any) -> Node:
+    def _element(self, tool: Tool, parameter: ParameterShape, key: str | None, schema: Any) -> Node:
         if key is None:
             raise ArgumentError(
                 f"'{tool.name}' takes any argument, which this format cannot write; list them"
             )
         if not re.fullmatch(r"[\w.-]([\w .-]*[\w.-])?", key):
             raise ArgumentError(f"no element can be called {key!r}, a key of '{tool.name}'; rename it")
-        made = (tool.name, pattern.first, key, json.dumps(schema, sort_keys=True))
+        made = (tool.name, parameter.open.literal, key, json.dumps(schema, sort_keys=True))
         if made in self.elements:
             return self.elements[made]
         rule = self.elements[made] = self.rules.reserve("element")
         opener = sequence(
-            edge(self.lexicon, pattern.first, after=False),
+            edge(self.lexicon, parameter.open, after=False),
             Literal(key),
-            self.lexicon.markup(pattern.texts[1]),
+            self.lexicon.markup(parameter.after_key.literal),
         )
-        closer = pattern.texts[2] + key + pattern.last.rstrip()
-        self.rules.named[rule.name] = sequence(opener, self._inside(tool, pattern, key, schema, closer), GAP)
+        closer = Edge(parameter.close.literal + key + parameter.last.before + parameter.last.text)
+        inside = self._inside(tool, parameter, key, schema, closer)
+        self.rules.named[rule.name] = sequence(opener, inside, GAP)
         return rule
 
-    def _inside(self, tool: Tool, pattern: Pattern, key: str, schema: Any, closer: str) -> Node:
+    def _inside(self, tool: Tool, parameter: ParameterShape, key: str, schema: Any, closer: Edge) -> Node:
         resolved = resolve(schema, tool.schema)
         types = types_of(schema, tool.schema)
-        end = self.lexicon.markup(closer)
+        end = self.lexicon.markup(closer.literal)
         made: list[Node] = []
         if "string" in types:
             texts = _texts_of(resolved, tool.schema)
             others = [] if types == ANY_TYPE else [name for name in types if name != "string"]
-            words = [pattern.first.strip(), *self.words]
+            words = [parameter.open.text, *self.words]
             if texts is None:
                 self._drop(tool, key, resolved)
                 made.append(self.lexicon.text_until(words, closer, _no_json(others)))
             else:
                 made.append(sequence(choice(*map(Literal, texts)), end))
         if types != ANY_TYPE:
-            nested = [self._nested(tool, pattern, name, resolved) for name in types if name != "string"]
+            nested = [self._nested(tool, parameter, name, resolved) for name in types if name != "string"]
             made += [sequence(one, end) for one in nested]
         return choice(*made)
 
-    def _nested(self, tool: Tool, pattern: Pattern, name: str, schema: Any) -> Node:
+    def _nested(self, tool: Tool, parameter: ParameterShape, name: str, schema: Any) -> Node:
         narrowed = only(name, schema, tool.schema)
         if name == "object" and narrowed.get("properties"):
             required = set(narrowed.get("required", ()))
             parts = [
-                (self._element(tool, pattern, key, value), key in required)
+                (self._element(tool, parameter, key, value), key in required)
                 for key, value in narrowed["properties"].items()
             ]
             return in_order(self.rules, parts, EMPTY)
@@ -304,13 +304,13 @@ class Arguments:
         if (
             name == "array" and has_items
         ):  # items with individual schemas are JSON, because elements have one schema
-            return self._items(tool, pattern, narrowed)
+            return self._items(tool, parameter, narrowed)
         return self._typed(tool, "", name, narrowed, False)
 
-    def _items(self, tool: Tool, pattern: Pattern, schema: Mapping[str, Any]) -> Node:
+    def _items(self, tool: Tool, parameter: ParameterShape, schema: Mapping[str, Any]) -> Node:
         """A list's elements. At least one, because an empty list looks like empty text."""
         least, most = max(1, int(schema.get("minItems", 0))), schema.get("maxItems")
-        return Repeat(self._element(tool, pattern, "item", schema["items"]), least, most)
+        return Repeat(self._element(tool, parameter, "item", schema["items"]), least, most)
 
 
 def in_order(rules: Rules, members: list[tuple[Node, bool]], comma: Node) -> Node:
@@ -336,13 +336,8 @@ def _between_lines(blank: Node, text: str, own_line: bool, end: Node, is_paired:
     return sequence(first, Literal(text), last, end)
 
 
-def _is_trimmed(before: str, after: str) -> bool:
-    return before[-1:].isspace() and after[:1].isspace()
-
-
-def _is_broken(key: str, after: str) -> bool:
-    sign = after.strip()[:1]
-    return not key or "\n" in key or "<" in key or (sign != "" and sign in key) or key != key.strip()
+def _is_broken(key: str, stop: str) -> bool:
+    return not key or "\n" in key or "<" in key or (stop != "" and stop in key) or key != key.strip()
 
 
 def _no_json(types: Sequence[str]) -> Start | None:

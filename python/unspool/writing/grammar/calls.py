@@ -1,4 +1,4 @@
-"""The grammar of a format's calls, from the patterns of `call` and of `calls`."""
+"""The grammar of a format's calls."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from unspool._core import Pattern
-from unspool.core.format.forms import OBJECT, Form
+from unspool._core import CallShape, Edge, FormShape, Hole, ObjectShape
 from unspool.errors import ArgumentError, FormatError
 from unspool.writing.grammar.arguments import Arguments, in_order
 from unspool.writing.grammar.lexicon import closing, edge, split_end
@@ -43,12 +42,12 @@ class Unit:
     """Calls within an answer.
 
     Attributes:
-        opener: The text that they begin with, as in the pattern.
+        opener: The marker that they begin with.
         rest: The grammar after the opener.
         is_single: Whether it is one call; several are then written one after the other.
     """
 
-    opener: str
+    opener: Edge
     rest: Node
     is_single: bool
 
@@ -62,24 +61,25 @@ class Calls:
     parallel: bool
     has_headers: bool = False
 
-    def units(self, form: Form) -> list[Unit]:
+    def units(self, form: FormShape) -> list[Unit]:
         """One call, or all calls if there is markup around them; a unit per tool if there is no common
         opener."""
-        if form.section is None and form.call.has("key") and form.call.first and not form.call.first.strip():
-            opener = form.call.first
+        call = form.call
+        is_line = call.open.is_blank and call.open.literal != "" and call.list_open is None
+        if form.section is None and call.body == "pythonic" and is_line:
             return [
-                Unit(f"{opener}{tool.name}(", self._python_arguments(tool), True)
+                Unit(Edge(f"{call.open.literal}{tool.name}("), self._python_arguments(tool), True)
                 for tool in self._python_tools()
             ]
         return [self._unit(form)]
 
-    def _unit(self, form: Form) -> Unit:
+    def _unit(self, form: FormShape) -> Unit:
         inner = self._unit_of_call(form)
         if form.section is None:
             return inner
         calls = self.repeated(sequence(edge(self._lexicon, inner.opener, after=False), inner.rest), inner)
-        opener, space = split_end(form.section.first)
-        return Unit(opener, sequence(space, calls, edge(self._lexicon, form.section.last)), False)
+        opener, space = split_end(form.section.open)
+        return Unit(opener, sequence(space, calls, edge(self._lexicon, form.section.close)), False)
 
     def repeated(self, node: Node, unit: Unit) -> Node:
         """A unit, in the form of this node, repeated as often as calls may follow each other."""
@@ -89,14 +89,14 @@ class Calls:
     def _lexicon(self) -> Any:
         return self.arguments.lexicon
 
-    def _unit_of_call(self, form: Form) -> Unit:
+    def _unit_of_call(self, form: FormShape) -> Unit:
         call = form.call
-        if call.has("object"):
+        if call.body == "json_call":
             return self._objects(call)
-        if call.has("key"):
+        if call.body == "pythonic":
             return self._python(call)
         rest = choice(*(self._one(form, tool) for tool in self.tools))
-        return Unit(call.first, rest, True)
+        return Unit(call.author or call.open, rest, True)
 
     def _joined(self, call: Node, separator: Node) -> Node:
         """One call or, if several are allowed, several with separators."""
@@ -105,38 +105,33 @@ class Calls:
         named = self.arguments.rules.add("call", call)
         return sequence(named, star(sequence(separator, named)))
 
-    def _one(self, form: Form, tool: Tool) -> Node:
+    def _one(self, form: FormShape, tool: Tool) -> Node:
         """One call of this tool after its opener, with its name outside the arguments."""
         call = form.call
-        _check_name(tool.name, self._after_name(call))
+        _check_name(tool.name, call.name_stop)
         parts: list[Node] = []
-        for place, hole in enumerate(call.holes):
-            if hole.kind == "value":
-                body = self.arguments.only_value(tool, call.before("value"), call.last)
-                return sequence(*parts[:-1], body)
-            parts += [self._hole(form, place, tool), self._text(call, place + 1)]
-        return sequence(*parts)
+        if call.author is not None:
+            parts += [optional(Literal(tool.name)), self._text(call.open, None, call.inside[0])]
+        for place, item in enumerate(call.inside):
+            before, after = call.inside[place - 1] if place else None, (*call.inside, None)[place + 1]
+            if isinstance(item, Edge):
+                parts.append(self._text(item, before, after))
+            elif isinstance(item, Hole) and item.kind == "value" and isinstance(before, Edge):
+                only = self.arguments.only_value(tool, before, call.close, call.value_space)
+                return sequence(*parts[:-1], only)
+            elif isinstance(item, Hole):
+                parts.append(self._hole(form, item, tool))
+        return sequence(*parts, self._text(call.close, call.inside[-1], None))
 
-    def _after_name(self, call: Pattern) -> str:
-        if call.has("name"):
-            return call.after("name")
-        shape = next(iter(self.arguments.patterns.id), None)
-        if shape is None or not shape.has("name"):
-            raise FormatError("a call has neither ${name} nor an id that holds it")
-        return shape.after("name")
-
-    def _text(self, call: Pattern, place: int) -> Node:
+    def _text(self, text: Edge, hole_before: Any, hole_after: Any) -> Node:
         """A text between two holes: white space at the ends of a call and around JSON is optional."""
-        text = call.texts[place]
-        before = place == 0 or call.holes[place - 1].kind in ("arguments", "parameters")
-        after = place == len(call.holes) or call.holes[place].kind in ("arguments", "parameters")
-        if not text.strip():
-            is_free = after and not (self.has_headers and not before)
-            return GAP if is_free or before else Literal(text)
-        return edge(self._lexicon, text, before, after)
+        before, after = _is_body(hole_before), hole_after is None or _is_body(hole_after)
+        if not text.is_blank:
+            return edge(self._lexicon, text, before, after)
+        is_free = after and not (self.has_headers and not before)
+        return GAP if is_free or before else Literal(text.literal)
 
-    def _hole(self, form: Form, place: int, tool: Tool) -> Node:
-        hole = form.call.holes[place]
+    def _hole(self, form: FormShape, hole: Hole, tool: Tool) -> Node:
         if hole.kind == "name":
             return Literal(tool.name)
         if hole.kind == "arguments":
@@ -152,58 +147,53 @@ class Calls:
         raise FormatError(f"a grammar cannot write the hole ${{{hole.kind}}} of a call")
 
     def _id(self, tool: Tool) -> Node:
-        shape = next(iter(self.arguments.patterns.id), None)
+        shape = next(iter(self.arguments.shape.ids), None)
         if shape is None:
             return _ID
-        parts: list[Node] = [Literal(shape.first)]
-        for hole, text in zip(shape.holes, shape.texts[1:], strict=True):
-            count = next((int(option) for option in hole.options if option.isdigit()), 24)
-            random = Terminal(Repeat(Chars(_LETTERS), count, count))
-            made = {"name": Literal(tool.name), "index": _DIGITS, "random": random}
-            parts += [made[hole.kind], Literal(text)]
-        return sequence(*parts)
+        return sequence(
+            *(
+                _id_part(item, tool) if isinstance(item, Hole) else Literal(item.literal)
+                for item in shape.items
+            )
+        )
 
     # ${object}: in a list, with a separator, or each between its own markers
-    def _objects(self, call: Pattern) -> Unit:
-        shapes = self.arguments.patterns.object or (OBJECT,)
+    def _objects(self, call: CallShape) -> Unit:
+        shapes = self.arguments.shape.objects
         one = choice(*(self._object(call, tool, shape) for tool in self.tools for shape in shapes))
-        place = call.index("object")
-        first, before, last = call.first, call.texts[place], call.last
-        inner = self._joined(one, _separator(call.texts[call.index("...")])) if call.has("...") else one
-        if before.rstrip().endswith("["):
-            before = before.rstrip().removesuffix("[")
-            inner = _bracketed(inner)
-            last = last.lstrip().removeprefix("]")
-        rest = sequence(inner, closing(self._lexicon, last))
-        if place > 0:  # after a message's author
+        inner = self._list(call, one)
+        rest = sequence(inner, closing(self._lexicon, call.close))
+        if call.author is not None:
             names = optional(choice(*(Literal(tool.name) for tool in self.tools)))
-            return Unit(first, sequence(names, edge(self._lexicon, before, before=False), rest), True)
-        opener, space = split_end(before)
-        return Unit(opener, sequence(space, rest), not call.has("..."))
+            return Unit(
+                call.author, sequence(names, edge(self._lexicon, call.open, before=False), rest), True
+            )
+        opener, space = split_end(call.open)
+        return Unit(opener, sequence(space, rest), call.separator is None)
 
-    def _object(self, call: Pattern, tool: Tool, shape: Pattern) -> Node:
+    def _list(self, call: CallShape, one: Node) -> Node:
+        """The calls in one body, with the brackets around them."""
+        inner = one if call.separator is None else self._joined(one, _separator(call.separator))
+        return inner if call.list_open is None else sequence(Literal("["), GAP, inner, GAP, Literal("]"))
+
+    def _object(self, call: CallShape, tool: Tool, shape: ObjectShape) -> Node:
         schema = object_schema(tool, shape)
-        if "python" not in call.options("object"):
+        hole = call.inside[0]
+        if not isinstance(hole, Hole) or "python" not in hole.options:
             return JsonValue.of(schema)
         path, dropped = f"{tool.name}#", self.arguments.dropped
         return value_rules(self.arguments.rules, PYTHON, schema, schema, path, dropped)
 
     # name(key=value, ..): in a list, or each between its own markers
-    def _python(self, call: Pattern) -> Unit:
+    def _python(self, call: CallShape) -> Unit:
         tools = self._python_tools()
         one = choice(*(sequence(Literal(f"{tool.name}("), self._python_arguments(tool)) for tool in tools))
-        kinds = [hole.kind for hole in call.holes]
-        first, last = call.first, call.last
-        if kinds.count("...") < 2:
-            return Unit(
-                first, sequence(one, edge(self._lexicon, last.strip().removeprefix(")"))), bool(first)
-            )
-        inner = self._joined(one, _separator(call.texts[-2].removeprefix(")")))
-        if first.rstrip().endswith("["):
-            inner = _bracketed(inner)
-            first, last = first.rstrip().removesuffix("["), last.lstrip().removeprefix("]")
-        opener, space = split_end(first)
-        return Unit(opener, sequence(space, inner, edge(self._lexicon, last)), False)
+        inner = self._list(call, one)
+        if call.separator is None:
+            closer = edge(self._lexicon, Edge(call.close.text))
+            return Unit(call.open, sequence(inner, closer), bool(call.open.literal))
+        opener, space = split_end(call.open)
+        return Unit(opener, sequence(space, inner, edge(self._lexicon, call.close)), False)
 
     def _python_tools(self) -> tuple[Tool, ...]:
         for tool in self.tools:
@@ -219,21 +209,27 @@ class Calls:
                 path = f"{tool.name}#/properties/{key}"
                 value = value_rules(rules, PYTHON, schema, tool.schema, path, dropped)
                 parts.append((sequence(Literal(f"{key}="), value), key in tool.required))
-        return sequence(in_order(rules, parts, _separator(",")), Literal(")"))
+        return sequence(in_order(rules, parts, _separator(Edge(","))), Literal(")"))
 
 
-def _bracketed(inner: Node) -> Node:
-    return sequence(Literal("["), GAP, inner, GAP, Literal("]"))
+def _is_body(item: Any) -> bool:
+    return isinstance(item, Hole) and item.kind in ("arguments", "parameters")
 
 
-def _separator(text: str) -> Node:
-    sign = text.strip()
-    return sequence(GAP, Literal(sign), GAP) if sign else GAP
+def _id_part(hole: Hole, tool: Tool) -> Node:
+    count = hole.number or 24
+    random = Terminal(Repeat(Chars(_LETTERS), count, count))
+    return {"name": Literal(tool.name), "index": _DIGITS, "random": random}[hole.kind]
 
 
-def _check_name(name: str, after: str) -> None:
-    sign = after.strip()[:1] or "\n"
-    if sign in name or name != name.strip() or any(char in name for char in "\n<{"):
+def _separator(separator: Edge) -> Node:
+    return GAP if separator.is_blank else sequence(GAP, Literal(separator.text), GAP)
+
+
+def _check_name(name: str, stop: str) -> None:
+    if not stop:
+        raise FormatError("a call has neither ${name} nor an id that holds it")
+    if stop in name or name != name.strip() or any(char in name for char in "\n<{"):
         raise ArgumentError(
             f"this format cannot write the tool name '{name}': it holds what ends a name; rename the tool"
         )

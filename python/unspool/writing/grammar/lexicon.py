@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from unspool._core import FormatSource, Vocabulary
+from unspool._core import Edge, FormatSource, Vocabulary
 from unspool.core.format.compile_format import compile_format
 from unspool.writing.grammar.free_text import Rule, Words, free_text
 from unspool.writing.grammar.nodes import (
@@ -23,10 +23,7 @@ from unspool.writing.grammar.nodes import (
     sequence,
 )
 
-__all__ = ["Lexicon", "apart_from_text", "closing", "edge", "split_end", "split_tags"]
-
-_BEGINS = frozenset("<[]◁|")
-_ENDS = frozenset(">]|)▷:}")
+__all__ = ["Lexicon", "apart_from_text", "closing", "edge", "split_end", "tags_of"]
 
 
 class Lexicon:
@@ -57,17 +54,19 @@ class Lexicon:
         return bool(self._ids)
 
     def markup(self, text: str) -> Node:
-        """The text with its tokens, the longest first."""
+        """The text with its tokens."""
+        return sequence(*self._pieces(text))
+
+    def _pieces(self, text: str) -> list[Token | Literal]:
+        """The tokens in a text, the longest first, and what is between them."""
         if not self._ids or not text:
-            return Literal(text)
+            return [Literal(text)]
         pattern = "|".join(re.escape(word) for word in sorted(self._ids, key=len, reverse=True))
-        return sequence(
-            *(
-                Token(self._ids[piece], piece) if piece in self._ids else Literal(piece)
-                for piece in re.split(f"({pattern})", text)
-                if piece
-            )
-        )
+        return [
+            Token(self._ids[piece], piece) if piece in self._ids else Literal(piece)
+            for piece in re.split(f"({pattern})", text)
+            if piece
+        ]
 
     def has_token(self, text: str) -> bool:
         """Whether the text contains a token."""
@@ -94,7 +93,7 @@ class Lexicon:
     def text_until(
         self,
         words: Iterable[str],
-        closer: str,
+        closer: Edge,
         start: Rule | None = None,
         least: int = 0,
         own_line: bool = False,
@@ -104,58 +103,55 @@ class Lexicon:
         Args:
             own_line: Whether the closer counts only at the start of a line.
         """
-        closer = closer.lstrip() if self.has_token(closer) else closer
-        if own_line:
-            closer = "\n" + closer
-        size = min((closer.find(word) for word in self._ids if word in closer), default=len(closer))
-        if size == 0:
-            return sequence(self.text_without(words, start, least), self.markup(closer))
-        ended = self._free_text([word for word in words if word], start, least, closer[:size])
-        return sequence(ended, self.markup(closer[size:]))
+        marker = (closer.rest if self.has_token(closer.literal) else closer).literal
+        pieces = self._pieces("\n" + marker if own_line else marker)
+        if not marker or isinstance(pieces[0], Token):
+            return sequence(self.text_without(words, start, least), *pieces)
+        held = [word for word in words if word]
+        return sequence(self._free_text(held, start, least, pieces[0].text), *pieces[1:])
 
 
 def _is_tag(text: str) -> bool:
     return len(text) > 2 and text.startswith("<") and text.endswith(">")
 
 
-def edge(lexicon: Lexicon, text: str, before: bool = True, after: bool = True) -> Node:
+def edge(lexicon: Lexicon, marker: Edge, before: bool = True, after: bool = True) -> Node:
     """A marker; white space is free at the sides of a tag, and between the tags around all calls."""
-    if not text.strip():
-        return GAP if before or after else lexicon.markup(text)
-    opener, space = split_end(text) if after else (text, EMPTY)
-    first, *more = split_tags(opener.lstrip() if before else opener)
+    if marker.is_blank:
+        return GAP if before or after else lexicon.markup(marker.literal)
+    is_free = after and marker.ends_tag
+    first, *more = tags_of(marker, not before, not is_free)
     tags = [part for piece in more for part in (GAP, lexicon.markup(piece))]
-    gap = GAP if first[0] in _BEGINS else optional(Literal("\n"))
-    return sequence(gap if before else EMPTY, lexicon.markup(first), *tags, space)
+    gap = GAP if marker.begins_tag else optional(Literal("\n"))
+    return sequence(gap if before else EMPTY, lexicon.markup(first), *tags, GAP if is_free else EMPTY)
 
 
-def apart_from_text(lexicon: Lexicon, text: str) -> Node:
+def apart_from_text(lexicon: Lexicon, marker: Edge) -> Node:
     """A marker that has text as an alternative: white space and marker are one terminal."""
-    if not text.strip():
+    if marker.is_blank:
         return GAP
-    marker, space = split_end(text.lstrip())
-    node = lexicon.markup(marker)
+    node = lexicon.markup(marker.text if marker.ends_tag else marker.rest.literal)
     if not isinstance(node, Literal):
-        return edge(lexicon, text)
-    return sequence(Terminal(sequence(Repeat(Chars.of(" \n"), 0, 8), node)), space)
-
-
-def split_tags(text: str) -> list[str]:
-    """The text, split at line breaks between two tags."""
-    return re.split(r"(?<=[>\]])[ \n]*\n[ \n]*(?=[<\[])", text)
-
-
-def split_end(text: str) -> tuple[str, Node]:
-    """A marker without the white space after it, and that white space; a word keeps its own."""
-    marker = text.rstrip()
-    if marker and marker[-1] in _ENDS:
-        return marker, GAP
-    return text, EMPTY
-
-
-def closing(lexicon: Lexicon, text: str) -> Node:
-    """The end of a call; the white space after it is optional, even after a word."""
-    marker = text.rstrip()
+        return edge(lexicon, marker)
     return sequence(
-        edge(lexicon, marker, after=False), GAP if text == marker else optional(Literal(text[len(marker) :]))
+        Terminal(sequence(Repeat(Chars.of(" \n"), 0, 8), node)), GAP if marker.ends_tag else EMPTY
     )
+
+
+def tags_of(marker: Edge, before: bool = True, after: bool = True) -> list[str]:
+    """The tags of a marker, with the white space at its sides."""
+    tags = [*marker.tags]
+    tags[0] = (marker.before if before else "") + tags[0]
+    tags[-1] += marker.after if after else ""
+    return tags
+
+
+def split_end(marker: Edge) -> tuple[Edge, Node]:
+    """A marker without the white space after it, and that white space; a word keeps its own."""
+    return (Edge(marker.before + marker.text), GAP) if marker.ends_tag else (marker, EMPTY)
+
+
+def closing(lexicon: Lexicon, marker: Edge) -> Node:
+    """The end of a call; the white space after it is optional, even after a word."""
+    closer = edge(lexicon, Edge(marker.before + marker.text), after=False)
+    return sequence(closer, optional(Literal(marker.after)) if marker.after else GAP)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from unspool._core import FormatSource
+from unspool._core import FormatSource, FreeTextWords
 from unspool.core.format.compile_format import compile_format
 from unspool.core.vocabulary.vocabulary_sources import from_tokenizer
 from unspool.errors import ArgumentError, FormatError
@@ -18,7 +18,6 @@ from unspool.writing.grammar.json_schema import Target, normalise
 from unspool.writing.grammar.lark import to_lark
 from unspool.writing.grammar.lexicon import Lexicon
 from unspool.writing.grammar.marked_values import MarkedJson
-from unspool.writing.grammar.markers import Markers
 from unspool.writing.grammar.nodes import EMPTY, JsonValue, Node, Rules
 from unspool.writing.grammar.readable_parts import check_parts
 from unspool.writing.grammar.result import Dropped, Grammar, Syntax
@@ -69,20 +68,20 @@ def make_grammar(
     chosen = chosen_tools(offered, tool_choice, strict, target, dropped) if has_calls else []
     check_parts(file, chosen)
     must_call = has_calls and tool_choice != "auto"
-    patterns, facts = file.split_patterns, file.facts
+    shape, words = file.shape, file.free_text_words
     vocabulary = None if tokenizer is None else from_tokenizer(tokenizer)
-    lexicon, markers = Lexicon(file, vocabulary, syntax != "gbnf"), Markers.of(patterns, facts)
-    arguments = Arguments(patterns, lexicon, rules, markers.value, dropped)
+    lexicon = Lexicon(file, vocabulary, syntax != "gbnf")
+    arguments = Arguments(shape, lexicon, rules, words.value, dropped)
     rules.named["start"] = Answer(
-        patterns,
-        facts,
+        shape,
+        file.facts,
         lexicon,
-        markers,
-        Calls(arguments, tuple(chosen), parallel, bool(patterns.header)),
+        words,
+        Calls(arguments, tuple(chosen), parallel, shape.header is not None),
         must_call=must_call,
         reasoning=reasoning_start or _reasoning_start(file, reasoning, prompt),
-        written=patterns.turn if prompt is None else (prompt,),
-        response=None if must_call else _response(response_schema, target, lexicon, markers, rules, dropped),
+        written=shape.turn if prompt is None else (prompt,),
+        response=None if must_call else _response(response_schema, target, lexicon, words, rules, dropped),
     ).node()
     if syntax == "gbnf":
         rules = without_json(rules, dropped)
@@ -90,7 +89,7 @@ def make_grammar(
 
 
 def _response(
-    schema: Mapping[str, Any] | None, target: Target, lexicon: Lexicon, markers: Markers, rules: Rules,
+    schema: Mapping[str, Any] | None, target: Target, lexicon: Lexicon, words: FreeTextWords, rules: Rules,
     dropped: list[Dropped],
 ) -> Node | None:  # fmt: skip
     """A JSON value of the schema. Its strings contain no marker that is matched by its spelling."""
@@ -101,10 +100,10 @@ def _response(
     except ArgumentError as error:
         raise ArgumentError(f"the response's schema: {error}") from None
     dropped += found.dropped
-    if lexicon.are_tokens(markers.content):
+    if lexicon.are_tokens(words.content):
         return JsonValue.of(found.schema)
     reason = "a string beside markers may hold any text but these"
-    written = MarkedJson(markers.content, "", lambda: dropped.append(Dropped("#", "pattern", reason)))
+    written = MarkedJson(words.content, "", lambda: dropped.append(Dropped("#", "pattern", reason)))
     return value_rules(rules, written, found.schema, found.schema, "#", dropped)
 
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
-from unspool._core import Pattern
+from unspool._core import ObjectShape
 from unspool.writing.grammar.tools import Tool
 
 __all__ = ["object_schema"]
 
 
-def object_schema(tool: Tool, shape: Pattern) -> dict[str, Any]:
+def object_schema(tool: Tool, shape: ObjectShape) -> dict[str, Any]:
     """The schema of the whole object. The tool's schema is nested in it, so its references get longer
     paths."""
     definitions: dict[str, Any] = {}
@@ -20,13 +19,12 @@ def object_schema(tool: Tool, shape: Pattern) -> dict[str, Any]:
     if '"$ref"' in json.dumps(arguments):
         definitions = {"arguments": _moved(arguments, "#/$defs/arguments")}
         arguments = {"$ref": "#/$defs/arguments"}
-    if shape.first.strip() == "{":  # the key is the name
+    if shape.name_is_key:
         members: dict[str, Any] = {tool.name: arguments}
     else:
         id = {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,40}$"}
         kinds = {"name": {"const": tool.name}, "arguments": arguments, "id": id}
-        pairs = zip(shape.holes, shape.texts, strict=False)
-        members = {re.findall(r'"([^"]*)"', text)[-1]: kinds[hole.kind] for hole, text in pairs}
+        members = {key: kinds[kind] for key, kind in shape.keys}
     made = {
         "type": "object", "properties": members, "required": list(members), "additionalProperties": False,
     }  # fmt: skip

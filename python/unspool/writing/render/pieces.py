@@ -1,13 +1,19 @@
-"""Pieces of written text: the markup of a pattern, and the text in its holes."""
+"""Pieces of written text: the markup of a format, and the text in its holes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from unspool._core import Pattern
+from unspool._core import Edge, Hole, Repeat, TextShape
 
-__all__ = ["Piece", "Written", "as_text", "fill", "join", "text_of", "without_prefix"]
+__all__ = [
+    "Piece", "Written", "after", "around", "as_text", "fill", "join", "markup", "text_of", "without_breaks",
+    "without_turn",
+]  # fmt: skip
+
+Item = Edge | Hole | Repeat
 
 
 @dataclass(frozen=True)
@@ -15,7 +21,7 @@ class Piece:
     """A part of an answer.
 
     Attributes:
-        is_markup: Whether it is a pattern's own text. Markers count only in markup.
+        is_markup: Whether it is a format's own text. Markers count only in markup.
     """
 
     text: str
@@ -35,29 +41,84 @@ def text_of(written: Iterable[Piece]) -> str:
     return "".join(piece.text for piece in written)
 
 
-def fill(pattern: Pattern, values: Mapping[str, Written]) -> Written:
-    """The pattern with its holes filled. A hole without a value is empty."""
-    made = [*_markup(pattern.first)]
-    for hole, text in zip(pattern.holes, pattern.texts[1:], strict=True):
-        made += [*values.get(hole.kind, ()), *_markup(text)]
+def fill(items: Sequence[Item], values: Mapping[str, Any]) -> Written:
+    """The items with their holes filled.
+
+    Args:
+        values: What each kind of hole holds; "...": the values of each item that repeats. A hole without a value is
+            empty.
+    """
+    made: list[Piece] = []
+    for item in items:
+        if isinstance(item, Edge):
+            made += markup(item)
+        elif isinstance(item, Hole):
+            made += values.get(item.kind, ())
+        else:
+            made += join([fill(item.items, one) for one in values.get("...", ())], item.separator)
     return tuple(made)
 
 
-def join(parts: Iterable[Written], first: str, separator: str, last: str) -> Written:
-    """The parts with markup before, between and after them."""
-    made: list[Piece] = [*_markup(first)]
+def around(shape: TextShape, text: Written, *, is_closed: bool = True) -> Written:
+    """Text with the shape's markup around it."""
+    opener = (*markup(shape.author), *markup(shape.open))
+    return (*opener, *text, *(markup(shape.close) if is_closed else ()))
+
+
+def join(parts: Iterable[Written], separator: Edge) -> Written:
+    """The parts with markup between them."""
+    made: list[Piece] = []
     for number, part in enumerate(parts):
-        made += [*(_markup(separator) if number else ()), *part]
-    return (*made, *_markup(last))
+        made += [*(markup(separator) if number else ()), *part]
+    return tuple(made)
 
 
-def without_prefix(written: Written, prefix: str) -> Written:
-    """The pieces without a prefix of the first one."""
-    if not prefix:
+def markup(*edges: Edge | None) -> Written:
+    """The literals of edges, as one piece."""
+    text = "".join(edge.literal for edge in edges if edge is not None)
+    return (Piece(text, True),) if text else ()
+
+
+def without_breaks(written: Written) -> Written:
+    """The pieces without the line breaks at their beginning."""
+    return _without_start(written, _breaks_at_start(written))
+
+
+def without_turn(written: Written, turn: str, continues: bool) -> Written:
+    """The pieces without what the prompt has written.
+
+    Args:
+        turn: The last text of the prompt.
+        continues: Whether any end of the turn is left out; otherwise all of it, so that the reasoning's opener stays
+            part of the answer.
+    """
+    first = written[0].text if written and written[0].is_markup else ""
+    ends = [turn[begin:] for begin in range(len(turn) if continues else min(1, len(turn)))]
+    return _without_start(written, len(next((end for end in ends if first.startswith(end)), "")))
+
+
+def after(before: Written, written: Written, is_bare: bool = False) -> Written:
+    """The pieces that follow others, without line breaks that are already there.
+
+    A call without an opener begins a line; the content's own line break is enough.
+    """
+    if not written or not written[0].is_markup:
+        return written
+    if not before:
+        return without_breaks(written)
+    there = text_of(before)
+    if not before[-1].is_markup and not (is_bare and there.endswith("\n")):
+        return written
+    return _without_start(written, min(_breaks_at_start(written), len(there) - len(there.rstrip("\n"))))
+
+
+def _breaks_at_start(written: Written) -> int:
+    text = written[0].text
+    return len(text) - len(text.lstrip("\n"))
+
+
+def _without_start(written: Written, size: int) -> Written:
+    if not size:
         return written
     first = written[0]
-    return (Piece(first.text[len(prefix) :], first.is_markup), *written[1:])
-
-
-def _markup(text: str) -> Written:
-    return (Piece(text, True),) if text else ()
+    return (Piece(first.text[size:], first.is_markup), *written[1:])

@@ -70,12 +70,12 @@ def write_text(
         form: Index of the format's form of calls, modulo their number.
         continues: See `FormatFile.render`.
     """
-    patterns, answer = file.split_patterns, read_answer(message)
+    shape, answer = file.shape, read_answer(message)
     if not file.has_tools:
         answer = replace(answer, calls=())
     if not file.has_reasoning:
         answer = replace(answer, reasoning="")
-    return text_of(write_answer(patterns, answer, way_of_form(patterns, answer, form), continues))
+    return text_of(write_answer(shape, answer, way_of_form(shape, answer, form), continues))
 
 
 def _first_right(
@@ -89,10 +89,10 @@ def _first_right(
 ) -> _Output:
     """The first rendering of the message that parses as intended, without a prompt."""
     answer, schemas = _checked(file, message), compile_tools(tools)
-    format, patterns, difference = compile_format(file, vocabulary=vocabulary), file.split_patterns, None
-    for way in ways_of(patterns, answer):
-        output = make(write_answer(patterns, answer, way, continues))
-        ids = CallsWriter(patterns, way.form).ids(answer.calls) if way.form else ()
+    format, shape, difference = compile_format(file, vocabulary=vocabulary), file.shape, None
+    for way in ways_of(shape, answer):
+        output = make(write_answer(shape, answer, way, continues))
+        ids = CallsWriter(shape, way.form).ids(answer.calls) if way.form else ()
         read = read_chunks(format, [output], schemas, vocabulary=vocabulary)
         found = what_differs(answer, read, exact, ids)
         if found is None:

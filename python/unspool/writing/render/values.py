@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from unspool._core import Pattern
-from unspool.writing.render.pieces import Written, as_text, fill, join
+from unspool._core import Edge, TextShape
+from unspool.writing.render.pieces import Written, around, as_text, join, markup
 
 __all__ = ["json_text", "literal"]
 
@@ -20,19 +20,20 @@ def json_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def literal(value: Any, string: Pattern) -> Written:
-    """The value with bare keys, and with strings quoted according to the pattern."""
+def literal(value: Any, quote: TextShape) -> Written:
+    """The value with bare keys, and with quotes of the format around strings."""
     if isinstance(value, str):
-        return fill(string, {"value": as_text(value)})
+        return around(quote, as_text(value))
     if isinstance(value, Mapping):
         members = [
-            join([_key(key, string), literal(item, string)], "", ":", "") for key, item in value.items()
+            (*_key(key, quote), *markup(Edge(":")), *literal(item, quote)) for key, item in value.items()
         ]
-        return join(members, "{", ",", "}")
+        return (*markup(Edge("{")), *join(members, Edge(",")), *markup(Edge("}")))
     if isinstance(value, (list, tuple)):
-        return join([literal(item, string) for item in value], "[", ",", "]")
+        items = [literal(item, quote) for item in value]
+        return (*markup(Edge("[")), *join(items, Edge(",")), *markup(Edge("]")))
     return as_text(json_text(value))
 
 
-def _key(key: str, string: Pattern) -> Written:
-    return as_text(key) if _BARE_KEY.fullmatch(key) else literal(key, string)
+def _key(key: str, quote: TextShape) -> Written:
+    return as_text(key) if _BARE_KEY.fullmatch(key) else literal(key, quote)

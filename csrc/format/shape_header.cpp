@@ -1,6 +1,6 @@
 // Message headers: their openers and closers, and their meaning for the text after them.
-#include "format/pattern_readers.h"
 #include "format/pattern_texts.h"
+#include "format/shape_readers.h"
 
 namespace unspool {
 
@@ -200,8 +200,13 @@ class HeaderPatternReader {
 
 }  // namespace
 
-std::vector<MarkupRegion> read_header(const PatternFile& file) {
-  return HeaderPatternReader(file).read();
+HeaderShape read_header(const PatternFile& file) {
+  const Pattern& first = file.header.front();
+  HeaderShape shape{Edge(first.first()), Edge(first.last()), {}, HeaderPatternReader(file).read()};
+  if (file.reasoning.empty()) return shape;
+  const std::string said = Edge(file.reasoning.front().first()).without(first.first()).literal();
+  shape.recipient = said.substr(0, said.find('=') + 1);
+  return shape;
 }
 
 }  // namespace unspool

@@ -1,0 +1,123 @@
+#include "format/read_shape.h"
+
+#include <utility>
+
+#include "format/pattern_texts.h"
+#include "format/shape_readers.h"
+
+namespace unspool {
+
+namespace {
+
+using Patterns = std::vector<Pattern>;
+
+constexpr std::string_view kObject = R"({"name": ${name}, "arguments": ${arguments}})";
+
+// Messages with an author before their kind: <message>${_}<kind>${content}<end>.
+Alternatives take_authors(const Patterns& patterns) {
+  Alternatives alternatives;
+  for (const Pattern& pattern : patterns) {
+    Alternative& alternative = alternatives.emplace_back(Alternative{pattern, {}, {}, {}, false});
+    const bool has_author = pattern.holes.size() > 1 && pattern.holes[0].kind == HoleKind::any &&
+                            !is_blank(pattern.first());
+    if (!has_author) continue;
+    alternative.author.emplace(pattern.first());
+    alternative.pattern.texts.erase(alternative.pattern.texts.begin());
+    alternative.pattern.holes.erase(alternative.pattern.holes.begin());
+  }
+  return alternatives;
+}
+
+// The output lacks what the prompt has written of the first message: each pattern that begins with
+// the turn is also accepted without it.
+void add_begun(const PatternFile& file, Alternatives& alternatives) {
+  if (!file.header.empty()) return;  // a header defines where the output begins
+  Alternatives all;
+  for (Alternative& alternative : alternatives) {
+    const std::string first = alternative.pattern.first();
+    const std::string_view rest = file.without_turn(first);
+    all.push_back(std::move(alternative));
+    if (rest.size() == first.size() || is_blank(rest)) continue;
+    all.push_back(all.back());
+    all.back().pattern.texts.front() = rest;
+    all.back().is_begun = true;
+  }
+  alternatives = std::move(all);
+}
+
+Alternatives read_alternatives(const PatternFile& file, const Patterns& patterns) {
+  Alternatives alternatives = take_authors(patterns);
+  add_begun(file, alternatives);
+  return alternatives;
+}
+
+Patterns patterns_of(const Alternatives& alternatives) {
+  Patterns patterns;
+  for (const Alternative& each : alternatives) patterns.push_back(each.pattern);
+  return patterns;
+}
+
+bool opens_messages(const PatternFile& file) {
+  if (!file.header.empty()) return true;
+  for (const Patterns* patterns : {&file.reasoning, &file.content, &file.calls, &file.call}) {
+    for (const Pattern& pattern : *patterns) {
+      if (file.without_turn(pattern.first()).size() < pattern.first().size()) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<Item> items_of(const Pattern& pattern) {
+  std::vector<Item> items;
+  const auto add_text = [&](const std::string& text) {
+    if (!text.empty()) items.emplace_back(Edge(text));
+  };
+  add_text(pattern.first());
+  for (std::size_t i = 0; i < pattern.holes.size(); ++i) {
+    items.emplace_back(pattern.holes[i]);
+    add_text(pattern.texts[i + 1]);
+  }
+  return items;
+}
+
+Shape read_shape(const PatternFile& file) {
+  Shape shape;
+  shape.name = file.name;
+  shape.fingerprint = file.fingerprint;
+  shape.turn = file.turn;
+  shape.ends = file.end;
+  for (const std::string& text : file.leftovers) shape.leftovers.emplace_back(text);
+  shape.has_messages = file.has_messages();
+  shape.opens_messages = opens_messages(file);
+  const Alternatives reasoning = read_alternatives(file, file.reasoning);
+  const Alternatives contents = read_alternatives(file, file.content);
+  const Alternatives sections = read_alternatives(file, file.calls);
+  Alternatives calls = read_alternatives(file, file.call);
+  for (const Pattern& id : file.id) shape.ids.push_back(read_id(id));
+  for (const Alternative& each : reasoning) shape.reasoning.push_back(read_reasoning(file, each));
+  shape.sections = read_sections(sections, calls);
+  for (const Pattern& parameter : file.parameter) {
+    const bool is_element = file.parameter.front().count(HoleKind::key) == 2;
+    shape.parameters.push_back(read_parameter(parameter, is_element));
+  }
+  for (const Pattern& object : file.object) shape.objects.push_back(read_object(object));
+  if (file.object.empty()) shape.objects.push_back(read_object(Pattern::parse(kObject)));
+  if (!file.string.empty()) {
+    shape.quote.emplace();
+    shape.quote->open = Edge(file.string.front().first());
+    shape.quote->close = Edge(file.string.front().last());
+  }
+  PatternFile own = file;
+  own.reasoning = patterns_of(reasoning);
+  own.content = patterns_of(contents);
+  own.call = patterns_of(calls);
+  read_calls(own, calls, shape);
+  if (!file.header.empty()) shape.header = read_header(own);
+  for (const Alternative& each : contents) shape.contents.push_back(read_content(file, each));
+  shape.forms = read_forms(file, shape);
+  return shape;
+}
+
+}  // namespace unspool
