@@ -112,7 +112,7 @@ void register_shape(py::module_& module) {
   add_record(module, "Shape", field("turn", &Shape::turn), field("forms", &Shape::forms),
              field("objects", &Shape::objects), field("quote", &Shape::quote),
              field("header", &Shape::header), field("ids", &Shape::ids),
-             field("opens_messages", &Shape::opens_messages))
+             field("call_tags", &Shape::call_tags), field("opens_messages", &Shape::opens_messages))
       .def_property_readonly("reasoning", [](const Shape& self) { return written(self.reasoning); })
       .def_property_readonly("contents", [](const Shape& self) { return written(self.contents); });
 }

@@ -57,6 +57,29 @@ Patterns patterns_of(const Alternatives& alternatives) {
   return patterns;
 }
 
+/// Adds the tags of a literal, <tag> or [TAG], which have no dollar sign or brace in them.
+void add_tags(Texts& tags, std::string_view literal) {
+  for (std::size_t i = 0; i < literal.size(); ++i) {
+    const bool is_angle = literal[i] == '<';
+    if (!is_angle && literal[i] != '[') continue;
+    const std::size_t end = literal.find_first_of(is_angle ? "<>${}" : "[]${} \t\r\n", i + 1);
+    if (end == npos || literal[end] != (is_angle ? '>' : ']') || (!is_angle && end == i + 1))
+      continue;
+    add_new(tags, literal.substr(i, end + 1 - i));
+    i = end;
+  }
+}
+
+Texts call_tags(const PatternFile& file) {
+  Texts tags;
+  for (const Patterns* patterns : {&file.parameter, &file.call, &file.calls}) {
+    for (const Pattern& pattern : *patterns) {
+      for (const std::string& literal : pattern.texts) add_tags(tags, literal);
+    }
+  }
+  return tags;
+}
+
 bool opens_messages(const PatternFile& file) {
   if (!file.header.empty()) return true;
   for (const Patterns* patterns : {&file.reasoning, &file.content, &file.calls, &file.call}) {
@@ -91,6 +114,7 @@ Shape read_shape(const PatternFile& file) {
   for (const std::string& text : file.leftovers) shape.leftovers.emplace_back(text);
   shape.has_messages = file.has_messages();
   shape.opens_messages = opens_messages(file);
+  shape.call_tags = call_tags(file);
   const Alternatives reasoning = read_alternatives(file, file.reasoning);
   const Alternatives contents = read_alternatives(file, file.content);
   const Alternatives sections = read_alternatives(file, file.calls);

@@ -166,10 +166,11 @@ struct Shape {
   std::optional<TextShape> quote;  // around strings, among bare keys
   std::optional<HeaderShape> header;
   std::vector<IdShape> ids;
-  std::vector<FormShape> forms;  // what a model uses of `calls`
-  bool has_fence = false;        // bare calls may be in a fenced block
-  bool opens_messages = false;   // a part of an answer begins with a header or with the turn
-  bool has_messages = false;     // each part of an answer is a message with a header
+  std::vector<FormShape> forms;        // what a model uses of `calls`
+  std::vector<std::string> call_tags;  // in the patterns of calls
+  bool has_fence = false;              // bare calls may be in a fenced block
+  bool opens_messages = false;         // a part of an answer begins with a header or with the turn
+  bool has_messages = false;           // each part of an answer is a message with a header
 };
 
 }  // namespace unspool

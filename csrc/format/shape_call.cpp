@@ -1,4 +1,5 @@
 // One call: its opener and closer, the end of its name, and the form of its arguments.
+#include "format/file_words.h"
 #include "format/lower_shape.h"
 #include "format/pattern_texts.h"
 #include "format/shape_readers.h"
@@ -269,10 +270,13 @@ ObjectShape read_object(const Pattern& pattern) {
   ObjectShape shape;
   shape.items = items_of(pattern);
   shape.name_is_key = pattern.holes[0].kind == Kind::name && trim(pattern.first()) == "{";
-  if (shape.name_is_key) return shape;
   for (std::size_t i = 0; i < pattern.holes.size(); ++i) {
+    if (pattern.texts[i].ends_with('"') && pattern.texts[i + 1].starts_with('"'))
+      throw PatternError("object",
+                         "write ${" + std::string(name_of(pattern.holes[i].kind)) +
+                             "} without quotes; it stands for a JSON value, quotes included");
     const std::string_view key = last_quoted(pattern.texts[i]);
-    if (key.empty())
+    if (key.empty() && !shape.name_is_key)
       throw PatternError("object",
                          "a hole has no key; write it in quotes, as in \"name\": ${name}");
     shape.keys.emplace_back(key, pattern.holes[i].kind);

@@ -20,10 +20,10 @@
 
 #include "delta/argument_reader.h"
 #include "delta/chat_writer.h"
-#include "format/named_values.h"
 #include "format/lower_shape.h"
-#include "format/read_shape.h"
+#include "format/named_values.h"
 #include "format/pattern_file.h"
+#include "format/read_shape.h"
 #include "format/tool_schemas.h"
 #include "stream/chunk_parser.h"
 #include "template/read_format.h"

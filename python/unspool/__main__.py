@@ -20,12 +20,13 @@ from unspool.core.format.compile_format import compile_format, export_format
 from unspool.core.format.format_schema import format_schema
 from unspool.core.stream.message import Message
 from unspool.errors import FormatError, UnspoolError
-from unspool.formats.format_file import formats, get_format, read_format
+from unspool.formats.format_file import FormatFile, formats, get_format, read_format
 from unspool.streams.parser import Parser
 from unspool.streams.token_streamer import TokenStreamer
 from unspool.testing.check_file import check_file
 from unspool.testing.demo import demo_of, embedded_tokens
 from unspool.testing.explain_format import reading_of
+from unspool.testing.show_shape import shape_of
 
 __all__ = ["main"]
 
@@ -134,7 +135,8 @@ def _shortened(lines: list[str], most: int = 6) -> list[str]:
 @cli.command()
 @click.argument("paths", nargs=-1, type=click.Path(exists=True, dir_okay=False))
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of format files, for editors.")
-def check(paths: tuple[str, ...], schema: bool) -> None:
+@click.option("--shape", is_flag=True, help="Print what each part of the patterns means.")
+def check(paths: tuple[str, ...], schema: bool, shape: bool) -> None:
     """Validate format files. Print how the parser reads each, and a sample of the model's output."""
     if schema:
         click.echo(json.dumps(format_schema(), indent=1))
@@ -147,11 +149,11 @@ def check(paths: tuple[str, ...], schema: bool) -> None:
         for fault in faults:
             click.echo(fault, err=True)
         failed |= bool(faults)
-        _print_reading(path, has_faults=bool(faults))
+        _print_reading(path, shape_of if shape else reading_of, has_faults=bool(faults))
     raise SystemExit(1 if failed else 0)
 
 
-def _print_reading(path: str, has_faults: bool) -> None:
+def _print_reading(path: str, lines: Callable[[FormatFile], list[str]], has_faults: bool) -> None:
     """Print how the parser reads a format, even if its examples fail: the sentences help to find out why."""
     try:
         file = read_format(path)
@@ -159,8 +161,8 @@ def _print_reading(path: str, has_faults: bool) -> None:
     except FormatError:
         return
     click.echo(f"{path}: {'not ok' if has_faults else 'ok'}")
-    for sentence in reading_of(file):
-        click.echo(f"  {sentence}")
+    for line in lines(file):
+        click.echo(f"  {line}")
 
 
 def _setting(flag: str, *name: str, **options: Any) -> Callable[[Any], Any]:

@@ -293,6 +293,10 @@ class Shape:
     @property
     def ids(self) -> tuple[IdShape, ...]: ...
     @property
+    def call_tags(self) -> tuple[str, ...]:
+        """The tags in the patterns of calls."""
+
+    @property
     def opens_messages(self) -> bool:
         """Whether a part of an answer begins with a header or with the turn."""
 

@@ -111,7 +111,7 @@ def test_a_file_without_an_example_is_reported(tmp_path: Path) -> None:
 def test_a_quoted_hole_of_an_object_is_a_fault(tmp_path: Path) -> None:
     object_ = """object = '{"tool": "${name}", "input": ${arguments}}'\n"""
     (fault,) = check_file(write(tmp_path, GOOD.replace("\n[[example]]", f"{object_}[[example]]")))
-    assert fault.startswith("mine.format.toml:3: object: write ${name} without quotes"), fault
+    assert fault.startswith("mine.format.toml:3:1: object: write ${name} without quotes"), fault
 
 
 def test_reasoning_that_the_sample_loses_is_a_fault(tmp_path: Path) -> None:

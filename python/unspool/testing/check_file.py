@@ -21,13 +21,12 @@ from unspool.testing.explain_format import (
     sample_of,
 )
 
-__all__ = ["check_file", "example_faults", "quote_faults", "sample_faults"]
+__all__ = ["check_file", "example_faults", "sample_faults"]
 
 _NO_EXAMPLE = (
     "no example. Append [[example]] with input, an output of the model, and with the content, reasoning and calls "
     "that are in it"
 )
-_QUOTED_HOLE = re.compile(r'"(\$\{\w+\})"')
 
 
 def check_file(path: str | os.PathLike[str]) -> list[str]:
@@ -43,8 +42,6 @@ def check_file(path: str | os.PathLike[str]) -> list[str]:
         text = str(error)
         return [text if text.startswith(name) else f"{name}:1: {text}"]
     text = read_text(path)
-    if faults := quote_faults(file, text, name):
-        return faults
     if not file.examples:
         return [f"{name}:1: {_NO_EXAMPLE}"]
     return example_faults(file, name) or sample_faults(file, name, text)
@@ -56,16 +53,6 @@ def _line_of(text: str, *keys: str) -> int:
         if found := re.search(rf"^[ \t]*{key}[ \t]*=", text, re.M):
             return text.count("\n", 0, found.start()) + 1
     return 1
-
-
-def quote_faults(file: FormatFile, text: str, name: str) -> list[str]:
-    """Report quoted holes in `object`: such a hole stands for a JSON value, which includes its quotes."""
-    found = [hole for pattern in file.patterns.get("object", ()) for hole in _QUOTED_HOLE.findall(pattern)]
-    line = _line_of(text, "object")
-    return [
-        f"{name}:{line}: object: write {hole} without quotes; it stands for a JSON value, quotes included"
-        for hole in dict.fromkeys(found)
-    ]
 
 
 def example_faults(file: FormatFile, name: str) -> list[str]:

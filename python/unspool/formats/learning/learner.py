@@ -20,7 +20,7 @@ from unspool.formats.learning.messages import Frames, propose_messages
 from unspool.formats.learning.probe import CALLS, TYPED, Shape, tools_of
 from unspool.formats.learning.proof_answers import NEEDED, PLAIN, PROOFS, TOOLS_OF_PROOFS, with_markers
 from unspool.formats.learning.prove import Failure, Reading, prove
-from unspool.formats.learning.readings import Renderer, markers_of
+from unspool.formats.learning.readings import Renderer
 from unspool.formats.learning.rendered import EOS
 from unspool.formats.learning.sandbox import Sandbox
 from unspool.formats.learning.shapes import find_shape
@@ -165,7 +165,7 @@ class _Search:
             return file
         if file.is_plain:
             return Failure("all probes", "there are neither calls nor reasoning; everything is content", 1000)
-        marked = with_markers(markers_of(file)) if self._has_calls else {}
+        marked = with_markers(file.shape.call_tags) if self._has_calls else {}
         readings = [*self._all, *self._renderer.readings(marked, self._shown)]
         return prove(file, readings, self._tools, thorough=True, is_hidden=proposal.frames.is_hidden)
 

@@ -94,10 +94,12 @@ def prove(
         format = Format(file)  # not cached: most proposals are tried only once
     except FormatError as error:
         return Failure("compiling", str(error))
-    opener, _, closer = file.patterns.get("reasoning", ("",))[0].partition("${reasoning}")
+    opener, closer = "", ""
+    for reasoning in file.shape.reasoning[:1]:
+        opener, closer = reasoning.open.text, reasoning.close.literal
     ends = file.patterns.get("end", ())
     for passed, reading in enumerate(readings):
-        for given, text in reading.as_written(opener.strip(), closer, is_hidden=is_hidden, ends=ends):
+        for given, text in reading.as_written(opener, closer, is_hidden=is_hidden, ends=ends):
             for prompt, pieces in _ways(given, text) if thorough else [(given, [text])]:
                 reason = difference(read_chunks(format, pieces, tools, prompt=prompt), reading.answer)
                 if reason:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from unspool.formats.format_file import FormatFile
 from unspool.formats.learning.probe import Answer, Shape, job_of, prompt_job
 from unspool.formats.learning.proof_answers import BACKSLASHES
 from unspool.formats.learning.prove import Reading
@@ -15,7 +13,7 @@ from unspool.formats.learning.rendered import cut, without_tail
 from unspool.formats.learning.sandbox import Sandbox
 from unspool.formats.learning.shown import Shown
 
-__all__ = ["Renderer", "markers_of"]
+__all__ = ["Renderer"]
 
 
 @dataclass(frozen=True)
@@ -50,13 +48,6 @@ class Renderer:
 
 #: A backslash that should be doubled in a Python call.
 _LOSSY = "='C:\\new"
-
-
-def markers_of(file: FormatFile) -> tuple[str, ...]:
-    """The tags in a format's calls."""
-    texts = [text for key in ("parameter", "call", "calls") for text in file.patterns.get(key, ())]
-    tags = [tag for text in texts for tag in re.findall(r"<[^<>${}]*>|\[[^\[\]${}\s]+\]", text)]
-    return tuple(dict.fromkeys(tags))
 
 
 def _first_lines(answer: Answer) -> tuple[str, ...]:
