@@ -174,7 +174,9 @@ class Calls:
     def _list(self, call: CallShape, one: Node) -> Node:
         """The calls in one body, with the brackets around them."""
         inner = one if call.separator is None else self._joined(one, _separator(call.separator))
-        return inner if call.list_open is None else sequence(Literal("["), GAP, inner, GAP, Literal("]"))
+        if call.list_open is None or call.list_close is None:
+            return inner
+        return sequence(Literal(call.list_open.text), GAP, inner, GAP, Literal(call.list_close.text))
 
     def _object(self, call: CallShape, tool: Tool, shape: ObjectShape) -> Node:
         schema = object_schema(tool, shape)
