@@ -58,6 +58,7 @@ void register_compiled(py::module_& module) {
             ReasoningUse use;
             if (const bool* is_on = std::get_if<bool>(&reasoning)) use.is_on = *is_on;
             if (const auto* other = std::get_if<const FormatSource*>(&reasoning))
+              // Compiled already, as part of its own file.
               use.other = (*other)->program;
             if (const auto* word = find_word(kCallsInReasoning, tool_calls_in_reasoning))
               use.calls = word->value;

@@ -80,6 +80,7 @@ struct Records {
 };
 
 const Records& records() {
+  // Never destroyed: at the exit of the process, Python objects cannot be released any more.
   PYBIND11_CONSTINIT static py::gil_safe_call_once_and_store<Records> storage;
   return storage.call_once_and_store_result([] { return Records(); }).get_stored();
 }

@@ -10,6 +10,7 @@
 namespace unspool::bindings {
 
 /// `kind`: the class; `key`: bytes, empty for none.
+// In Python: the tag is an HMAC, and Python has one that is kept up to date.
 inline py::bytes seal_snapshot(const char* kind, const std::string& state, const py::object& key) {
   return py::module_::import("unspool.core.stream.snapshots")
       .attr("seal")(kind, py::bytes(state), key);

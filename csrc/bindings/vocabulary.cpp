@@ -1,5 +1,12 @@
 // Vocabulary and Detokenizer. Tokenizers are read in Python
 // (unspool.core.vocabulary.vocabulary_sources).
+//
+// A tokenizer's files have many shapes and are read in Python. What comes here has one: the tokens,
+// the added tokens, and the decoder's steps as dicts. Every value in them may come from a damaged
+// file, so each is checked, and an error shows it.
+//
+// A Detokenizer has a lock and one buffer for its text. Its `put` is called for every token, so it
+// goes past pybind11 (fast_method.h).
 #include "vocabulary/vocabulary.h"
 
 #include <pybind11/stl.h>
@@ -233,6 +240,7 @@ py::bytes snapshot(const PyDetokenizer& self, const py::object& key) {
 
 std::unique_ptr<PyDetokenizer> restore(const py::object& snapshot, const py::object& source,
                                        const py::object& key, const py::kwargs& options) {
+  // First: nothing is made of bytes whose tag is wrong.
   const std::string state = open_snapshot("Detokenizer", snapshot, key);
   // By the class itself, so that the options are read by the same code as always.
   const py::object instance = py::type::of<PyDetokenizer>()(source, **options);

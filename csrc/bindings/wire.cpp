@@ -70,6 +70,7 @@ ReasoningEvents parse_reasoning_events(std::string_view name) {
 }
 
 std::string to_json(const py::handle& value) {
+  // Only for members that only the host knows.
   const py::object dumps = py::module_::import("json").attr("dumps");
   return std::string(read_text(dumps(value, py::arg("allow_nan") = false)));
 }

@@ -1,3 +1,12 @@
+// The arguments `{"days": [1, 2]}` make these events, each as soon as its bytes are there:
+//
+//   {         object  $            opened
+//   [         array   $.days       opened
+//   1,        number  $.days[0]    final, at the comma
+//   2]        number  $.days[1]    final, at the bracket; then the array
+//   the end   object  $            final, when the call is complete
+//
+// A string has an event for each fragment, so that a client can show it while it grows.
 #include "delta/argument_reader.h"
 
 #include <utility>

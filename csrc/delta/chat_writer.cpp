@@ -19,6 +19,7 @@ void append_call_head(const Delta& delta, std::string& out) {
 }  // namespace
 
 bool is_wire_content(const Delta& delta) {
+  // Nothing is lost: text of a call that was never announced is all that the client sees of it.
   return delta.kind == EventKind::content ||
          (delta.kind == EventKind::malformed && delta.index < 0);
 }
@@ -37,6 +38,7 @@ void append_chat_delta(const Delta& delta, ReasoningField field, std::string& ou
       append_json_line_string(delta.id, out);
       out += ",\"type\":\"function\",\"function\":{\"name\":";
       append_json_line_string(delta.name, out);
+      // Empty and not absent: clients append the fragments that follow to this text.
       out += ",\"arguments\":\"\"}}]}";
       return;
     case EventKind::tool_call_arguments:
@@ -45,6 +47,7 @@ void append_chat_delta(const Delta& delta, ReasoningField field, std::string& ou
       append_json_line_string(delta.text, out);
       out += "}}]}";
       return;
+    // The end of a call and reports: the protocol has no words for them.
     default: out += "{}"; return;
   }
 }
@@ -54,6 +57,7 @@ namespace {
 void append_joined(const std::vector<Part>& parts, PartKind kind, std::string& out) {
   out += '"';
   for (const Part& part : parts) {
+    // Text before and after a call is one text in this protocol.
     if (part.kind == kind) append_json_line_escaped(part.text, out);
   }
   out += '"';

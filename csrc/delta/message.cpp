@@ -1,3 +1,5 @@
+// The message grows by appending only. That makes a mark cheap (a few sizes), and it is why an
+// answer can be taken back to an earlier place without a copy of it.
 #include "delta/message.h"
 
 #include <utility>

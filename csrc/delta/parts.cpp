@@ -1,3 +1,8 @@
+// Responses and Messages send an answer as a list of blocks, chat as three fields. The deltas are
+// the same, so the borders of the blocks follow from them:
+//
+//   reasoning "Hm"  content "Hi"  tool_call_begin  arguments  tool_call_end  finish
+//   [reasoning    ] [text       ] [call                                   ]
 #include "delta/parts.h"
 
 #include <algorithm>

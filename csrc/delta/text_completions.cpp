@@ -49,6 +49,7 @@ class TextCompletions final : public OpenaiChunks {
     span_end_ = delta.span.end;
     if (!ends) return append_json_line_escaped(delta.text, out);
     is_open_ = false;
+    // With the log-probabilities of all tokens that no text has shown.
     close_choice(choice_, finish_word(choice_), ~std::uint64_t{0}, out);
     out += "]}";
     framing().close(out);

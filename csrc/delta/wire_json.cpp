@@ -62,6 +62,7 @@ void append_openai_usage(const Usage& usage, std::string& out) {
 void append_responses_usage(const Usage& usage, std::string& out) {
   out += "{\"input_tokens\":";
   append_number(static_cast<std::int64_t>(usage.prompt()), out);
+  // The SDK's type requires the details, also if nothing is known of them.
   out += ",\"input_tokens_details\":{\"cache_write_tokens\":0";
   append_count("cached_tokens", usage.cached_tokens.value_or(0), out);
   out += '}';
@@ -77,6 +78,7 @@ void append_anthropic_usage(const Usage& usage, std::string& out) {
   const std::uint64_t cached = usage.cached_tokens.value_or(0);
   out += "{\"input_tokens\":";
   append_number(static_cast<std::int64_t>(usage.prompt() - std::min(cached, usage.prompt())), out);
+  // Here cached tokens are counted beside the input tokens, and not among them.
   if (usage.cached_tokens) append_count("cache_read_input_tokens", cached, out);
   append_count("output_tokens", usage.completion(), out);
   out.append(usage.extra).append("}");

@@ -60,6 +60,8 @@ struct Event {
   void visit(Archive& archive);
 };
 
+// The texts of all events stand one after the other in one string, and an event has its place
+// there. `clear` keeps the memory, so a stream in steady state allocates nothing per token.
 class Events {
  public:
   struct Audited : ByteLabel {
@@ -89,6 +91,7 @@ class Events {
   /// an event.
   template <typename Use>
   void for_each_new(Use&& use) {
+    // From the last event that was seen: its text may have grown since.
     for (std::size_t i = seen_events_ == 0 ? 0 : seen_events_ - 1; i < list_.size(); ++i) {
       const Event& event = list_[i];
       const bool is_seen = i < seen_events_;

@@ -85,6 +85,7 @@ std::vector<ParsedOutput> parse_batch(const StreamRecipe& recipe, std::span<cons
       failure = std::current_exception();
     }
   };
+  // No more threads than there is work for.
   const std::size_t block_count = (outputs.size() + kBlock - 1) / kBlock;
   const std::size_t worker_count = std::min<std::size_t>(thread_count, block_count);
   std::vector<std::thread> threads;  // Apple's libc++ has no jthread

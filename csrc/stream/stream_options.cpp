@@ -182,6 +182,7 @@ std::string list_of(const std::vector<std::string_view>& words) {
 
 void check(const StreamOption& option, const OptionValue& value) {
   const std::string name(option.name);
+  // A flag is no number, and a word no list: the default shows which of them the option has.
   if (value.index() != option.initial.index())
     throw ArgumentError(name + " has a value of another type than its default");
   if (const auto* number = std::get_if<std::uint64_t>(&value)) {

@@ -3,6 +3,12 @@
 // Inside a field it looks only for the field's closer. Outside, it looks for every opener, and for
 // the closer of the field that has no opener. The earliest match wins, then the longest, then
 // openers before closers, then the field's name.
+//
+//   {"thinking": {"open": "<think>", "close": "</think>"}, "content": {}}
+//   <think>Hm.</think>Hi.      thinking from 0 to 18, then content, the field without an opener
+//
+// A plain field (content or reasoning as text) is emitted while it arrives. A call is emitted early
+// if the template allows it (TemplateCall). Any other region is converted at its end.
 #pragma once
 
 #include <memory>
@@ -49,6 +55,7 @@ class TemplateParser final : public EventParser, private CallSink {
   void visit_call(Archive& archive);
   void visit_anchor(Archive& archive);
 
+  // A search for one marker, begun where the last one matched.
   struct Watch {
     int field;
     bool opens;
@@ -122,6 +129,8 @@ class TemplateParser final : public EventParser, private CallSink {
   std::uint64_t token_end_ = 0;
   FinishReason reason_ = FinishReason::stop;
 
+  // The text of the whole output from `begin_` on: patterns may look ahead, and what they have not
+  // decided is read by all of them.
   std::string text_;              // from the held text on
   std::uint64_t begin_ = 0;       // position of its first byte
   std::uint64_t place_ = 0;       // text before it is decided

@@ -1,3 +1,10 @@
+// The bytes are members in the order of the `visit` functions, without names or types: a snapshot
+// is read by the same version that wrote it.
+//
+//   number         7 bits a byte, the lowest first; signed ones with the sign in the lowest bit
+//   text, list     the count, then the bytes or items
+//   pointer        the number of its target in `known`
+//   a constructor's argument (`same`)    written, and compared when read
 #include "text/archive.h"
 
 #include <algorithm>

@@ -1,3 +1,12 @@
+// For texts that are there as a whole: files, schemas, a template's description. So it is a plain
+// recursive reader, bounded in depth, that reads a byte at a time and stops at the first fault. The
+// arguments of calls, which arrive in pieces, are read by ValueReader instead.
+//
+// Three things to know of a value:
+//
+// - A number keeps its text, so 1.0, 1e0 and long integers come out as they were written.
+// - A lone surrogate is kept, as three bytes that are not UTF-8, and is written as its escape.
+// - The members keep their order, and of two with one name the last one counts.
 #include "text/json_value.h"
 
 #include <algorithm>
@@ -23,6 +32,7 @@ class JsonReader {
   }
 
  private:
+  // No byte of JSON's structure is 0, so it stands for the end.
   char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
   void skip() {
     while (at_ < text_.size() && is_space(text_[at_])) ++at_;
@@ -55,6 +65,7 @@ class JsonReader {
       case '"': value.kind = JsonValue::Kind::string; return read_string(value.text);
       case 't': value = JsonValue::of(true); return take_word("true");
       case 'f': value = JsonValue::of(false); return take_word("false");
+      // The value is null from the start.
       case 'n': return take_word("null");
       default: return read_number(value);
     }

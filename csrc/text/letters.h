@@ -16,6 +16,9 @@ struct Letter {
   Symbol symbol = 0;
 };
 
+// An example: `</tool_call` as text and then the token `</tool_call>`. If both turn out to belong
+// to a value, they are read again, and the token must be a token then too: read as text it could
+// match a marker that it is not.
 class Letters {
  public:
   bool is_empty() const { return text_.empty(); }

@@ -1,3 +1,10 @@
+// Two paths. `valid_run` takes whole well-formed characters, sixteen bytes of ASCII at a time:
+// nearly all text. `put_slow` takes a byte at a time where a character is unfinished or wrong, and
+// keeps at most three bytes between calls:
+//
+//   E2 | 82 AC      held E2, then "€" is emitted
+//   E2 | 41         E2 is replaced, since 41 cannot continue it; "A" is emitted
+//   FF              replaced at once: no character begins with it
 #include "text/utf8.h"
 
 #include "text/archive.h"

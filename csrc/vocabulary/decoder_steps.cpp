@@ -81,6 +81,7 @@ std::string byte_level_bytes(std::string_view token) {
 }
 
 int byte_fallback_value(std::string_view token) {
+  // Exactly this form: `<0x0A >` is a token's text.
   if (token.size() != 6 || !token.starts_with("<0x") || token[5] != '>') return -1;
   int value = 0;
   for (std::size_t i = 3; i < 5; ++i) {
@@ -99,6 +100,7 @@ void strip_token(std::string& token, std::string_view content, std::uint32_t sta
                  std::uint32_t stop) {
   if (content.empty()) return;
   std::string_view rest = token;
+  // At most so many: Llama's decoder strips one space, and a second one is the model's.
   for (; start > 0 && rest.starts_with(content); --start) rest.remove_prefix(content.size());
   for (; stop > 0 && rest.ends_with(content); --stop) rest.remove_suffix(content.size());
   if (rest.size() < token.size()) token = std::string(rest);
@@ -106,6 +108,7 @@ void strip_token(std::string& token, std::string_view content, std::uint32_t sta
 
 void word_piece_token(std::string& token, const DecoderStep& step, bool is_first) {
   if (!is_first) {
+    // `##ing` continues the word before it.
     if (token.starts_with(step.content)) {
       token.erase(0, step.content.size());
     } else {

@@ -45,6 +45,7 @@ class Pieces {
   };
   void end_piece(std::string_view text);
 
+  // One string for all: a piece of its own would be an allocation per token.
   std::string text_;  // of all pieces, concatenated
   std::vector<TokenId> ids_;
   std::vector<End> ends_;

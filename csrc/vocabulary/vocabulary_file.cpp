@@ -63,6 +63,7 @@ class Reader {
   /// A count of items of at least one byte each: never more than the remaining bytes.
   std::uint32_t count() {
     const std::uint32_t count = u32();
+    // Before memory is reserved for them.
     if (count > rest_.size()) throw VocabularyError("the vocabulary file is cut off");
     return count;
   }
@@ -129,6 +130,7 @@ std::shared_ptr<const Vocabulary> VocabularyFile::read(std::string_view bytes) {
   for (Vocabulary::Entry& entry : vocabulary->entries_) {
     const std::uint8_t entry_flags = reader.u8();
     const bool is_bytes = vocabulary->joins_bytes_ || (entry_flags & Vocabulary::kByte) != 0;
+    // Only tokens that are joined may be parts of characters; any other text is emitted as it is.
     const auto read_text = [&] {
       return vocabulary->store(is_bytes ? reader.text() : reader.utf8());
     };
@@ -151,6 +153,7 @@ std::shared_ptr<const Vocabulary> VocabularyFile::read(std::string_view bytes) {
     vocabulary->list(std::move(token));
   }
   if (!reader.is_at_end()) throw VocabularyError("the vocabulary file has bytes after its end");
+  // Held as long as the process, and shared by all streams of a model.
   vocabulary->blob_.shrink_to_fit();
   return vocabulary;
 }
