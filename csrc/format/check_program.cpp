@@ -13,6 +13,8 @@ namespace {
 constexpr std::size_t kMaxCalls = 200;
 constexpr std::size_t kMaxMarkups = 200;
 
+// A program that fails a check could open a region that nothing ends, or take any text for a call.
+// The message says which key of the file to mend, since the program has no lines.
 class Check {
  public:
   explicit Check(const Program& program) : program_(program) {}

@@ -92,6 +92,8 @@ void add_spaces(Texts& found, const MarkerTexts& marker, const std::string& name
   if (!marker.after.empty()) found.push_back(quoted(marker.after) + " after " + name);
 }
 
+// The sentences follow the program and not the file: they say what the parser does, so that an
+// author sees what a pattern did not say.
 class Explanation {
  public:
   void add(const Program& program) {

@@ -74,6 +74,7 @@ constexpr FileKey kFileKeys[] = {
     {"example", KeyType::examples, "An output, and what the parser must return for it."},
 };
 
+// Read by Python: recognising a model needs its files, which the core does not open.
 constexpr FileKey kDetectKeys[] = {
     {"template", KeyType::alternatives,
      "Texts that the chat template contains: all of them, and one of each inner list."},

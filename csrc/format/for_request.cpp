@@ -32,12 +32,16 @@ void add_unmarked_calls(Program& program) {
 
 }  // namespace
 
+// A request changes what its format reads, and so the fingerprint: a snapshot of one is no snapshot
+// of the other.
 Program for_tools(Program program, const ToolUse& tools) {
   std::string use = tools.name;
   for (const bool is_so : {tools.is_on, tools.is_required, tools.unmarked})
     use += is_so ? '1' : '0';
   program.fingerprint = fingerprint_of(use, program.fingerprint);
   if (tools.is_on && tools.unmarked) add_unmarked_calls(program);
+  // Without tools nothing opens a call. Behind a header an opener still ends the header: the text
+  // after it is content, and would otherwise be taken for the header's words.
   if (!tools.is_on) {
     const bool has_headers = std::any_of(program.markup.begin(), program.markup.end(),
                                          [](const MarkupRegion& one) { return one.has_header(); });
@@ -65,6 +69,8 @@ Program for_tools(Program program, const ToolUse& tools) {
   return program;
 }
 
+// A model may be run with the template of another one, which thinks in its own tags. Then those
+// tags, the turn that opens them and their ends come with the reasoning.
 Program with_reasoning(Program program, const ReasoningUse& reasoning) {
   std::string use = reasoning.is_on ? "1" : "0";
   if (reasoning.calls) use += static_cast<char>('a' + static_cast<int>(*reasoning.calls));

@@ -34,6 +34,8 @@ void add_slips(Program& program) {
 }
 
 // The tokens in markers.
+// A vocabulary may have thousands of added tokens. Each one that no marker holds would only make
+// the automata's alphabet larger.
 std::vector<MarkerToken> used_tokens(const Program& program,
                                      const std::vector<MarkerToken>& tokens) {
   const std::vector<std::string_view> markers = marker_texts(program);
@@ -70,6 +72,7 @@ std::shared_ptr<const Format> Format::compile(Program program,
         markup.header.empty() ? nullptr : Regex::compile("\\A(?:" + markup.header + ")\\Z"));
   }
   std::vector<MarkerToken> used = used_tokens(format->program_, tokens);
+  // The spelling counts, whichever tokens write it: then a marker's own token is read as its text.
   if (trust == MarkerTrust::by_text) {
     for (const MarkerToken& token : used) format->spelled_.push_back(token.id);
     std::sort(format->spelled_.begin(), format->spelled_.end());
@@ -83,7 +86,9 @@ std::shared_ptr<const Format> Format::compile(Program program,
   const std::vector<std::string_view> markers = marker_texts(format->program_);
   const bool has_slips = std::any_of(markers.begin(), markers.end(),
                                      [](std::string_view text) { return in_ascii(text) != text; });
+  // The second set of tables costs memory, so only a format that has such letters gets it.
   if (has_slips) format->mended_ = std::make_unique<Tables>(format->build_tables(trust, true));
+  // Last: it asks the finished tables.
   format->find_quiet_bytes();
   return format;
 }
@@ -136,6 +141,7 @@ void Format::find_quiet_bytes() {
   }
 }
 
+// A stream may get text for one part of its output and ids for another.
 Format::Tables Format::build_tables(MarkerTrust trust, bool adds_slips) const {
   Tables tables;
   // The prompt is read by text, and what it opens is open.
@@ -170,6 +176,7 @@ void Format::set_symbols(std::vector<MarkerToken> tokens, const char* too_many) 
   symbols_ = std::move(tokens);
 }
 
+// A sorted list is smaller than a map, and a format has few symbols.
 std::optional<Symbol> Format::symbol(TokenId id) const {
   const auto it =
       std::lower_bound(symbol_of_.begin(), symbol_of_.end(), std::pair<TokenId, Symbol>{id, 0});

@@ -20,6 +20,7 @@ void add(Set& found, std::initializer_list<const MarkerTexts*> markers) {
   for (const MarkerTexts* marker : markers) add(found, marker->texts);
 }
 
+// A host must not strip these from a model's output, and a tokenizer should have them as tokens.
 Set markers_of(const Program& program) {
   Set found;
   add(found, program.ends);
@@ -68,6 +69,7 @@ void add_tokens(Set& found, std::string_view marker) {
     found.emplace(marker);
 }
 
+// What a host can know of a call's form without knowing the parser's tables.
 CallFacts facts_of(const CallRegion& call) {
   return {.openers = call.open.texts,
           .closers = call.close.texts,

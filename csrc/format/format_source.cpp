@@ -97,6 +97,8 @@ void refuse_tables(const JsonValue& file) {
   }
 }
 
+// In this order, so that a file in the old notation is told so, and not that its first key is
+// unknown.
 void check_file(const JsonValue& file) {
   refuse_tables(file);
   check_keys(file, "", file_keys());
@@ -109,6 +111,7 @@ void check_file(const JsonValue& file) {
                        "content = \"${content}\"");
 }
 
+// An error may be about a part that has no place of its own: then its parent's place is shown.
 TomlDocument::Place place_of(const TomlDocument& document, std::string_view path) {
   for (;; path = path.substr(0, path.find_last_of(".["))) {
     if (const auto found = document.places.find(path); found != document.places.end())
@@ -119,6 +122,8 @@ TomlDocument::Place place_of(const TomlDocument& document, std::string_view path
 
 }  // namespace
 
+// The keys stay as they were written, for pickles and for learning, and because equal keys are an
+// equal format. What they mean is worked out here, once.
 FormatSource FormatSource::of(JsonValue keys) {
   FormatSource made;
   made.patterns = PatternFile::read(keys);

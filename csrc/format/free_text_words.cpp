@@ -24,6 +24,7 @@ Letters letters_of(std::string_view text) {
   return letters;
 }
 
+// A marker such as Action:\n``` begins with a word: only its sign is rare.
 bool begins_word(std::string_view text) {
   const auto byte = static_cast<unsigned char>(text.front());
   return (byte >= '0' && byte <= '9') || ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'z');
@@ -48,6 +49,7 @@ std::string_view rare_part(std::string_view marker) {
   return letters.size() > kLongest ? first_letters(marker, letters, kLongest - 4) : marker;
 }
 
+// Many markers of a family share a long prefix, as in <|tool_call and <|tool_response.
 /// The common prefix of two markers if it is long, otherwise the first marker.
 std::string_view shared_part(std::string_view one, std::string_view other) {
   const Letters a = letters_of(one), b = letters_of(other);
@@ -58,6 +60,8 @@ std::string_view shared_part(std::string_view one, std::string_view other) {
   return count < kLong ? one : first_letters(one, a, count);
 }
 
+// Text without a part of a marker is text without the marker, so the shorter words are safe. They
+// forbid a little more: text that holds <|tool_ without being a marker.
 std::vector<std::string> rare_parts(const std::vector<std::string>& markers) {
   std::set<std::string> parts, rare;
   for (const std::string& marker : markers) parts.emplace(rare_part(marker));
@@ -117,6 +121,8 @@ FreeTextWords free_text_words(const Shape& shape, const FormatFacts& facts) {
     content.add(facts.reasoning->openers);
     content.add(facts.reasoning->closers);
   }
+  // The opener of a call with JSON, followed by the JSON. Without the letter the word "Action:"
+  // could not stand in any sentence.
   for (const CallShape& call : shape.calls) {
     // A word opens a call only if the rest of the call follows.
     const Edge opener = (call.author ? *call.author : call.open).rest();

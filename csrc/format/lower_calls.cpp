@@ -25,6 +25,8 @@ void lower_message_end(const Shape& shape, const CallShape& call, CallRegion& re
     add_new(region.close.texts, reasoning.close.text());
 }
 
+// White space after a call inside a section is the section's. Outside it belongs to the call, so
+// that a following text does not begin with the template's line break.
 void lower_edges(const Shape& shape, const CallShape& call, CallRegion& region) {
   const bool has_section =
       std::any_of(shape.sections.begin(), shape.sections.end(),
@@ -51,6 +53,8 @@ CallRegion lower_call(const Shape& shape, const CallShape& call) {
 }
 
 /// Whether two calls differ only in their markers, and both have a closer or both have none.
+// Two alternatives with and without a closer stay apart: without one, the next opener ends the
+// call.
 bool are_alike(const CallRegion& a, const CallRegion& b) {
   const auto without_markers = [](CallRegion call) {
     call.open = call.close = call.name.close = {};
@@ -90,6 +94,7 @@ void merge(LoweredCall call, LoweredCalls& merged) {
   }
 }
 
+// The tagged call exists: the shape's reader has looked for it.
 void add_json_form(const CallShape& form, LoweredCalls& calls) {
   const auto call = std::find_if(calls.begin(), calls.end(), [&](const LoweredCall& other) {
     return other.region.is(BodyKind::xml_parameters) && other.region.open.has(form.own_open.text());
@@ -102,6 +107,7 @@ void add_json_form(const CallShape& form, LoweredCalls& calls) {
 
 // The word precedes the name. Its beginning may be missing after the opener's token, and the token
 // may be missing after a call.
+// Then the word alone opens another call after a call, and an opening bracket may end the name.
 void add_word(const std::string& word, LoweredCall& call) {
   call.region.open.texts = call.tokens;
   call.region.name.prefix = word;
@@ -109,6 +115,7 @@ void add_word(const std::string& word, LoweredCall& call) {
   call.region.name.stops = "{(";
 }
 
+// What opens both cannot decide between them.
 bool share_opener(const CallRegion& a, const CallRegion& b) {
   return std::any_of(a.open.texts.begin(), a.open.texts.end(),
                      [&](const std::string& text) { return b.open.has(text); });
@@ -145,6 +152,7 @@ ValueTrim merge(ValueTrim one, ValueTrim other) {
 
 }  // namespace
 
+// A model may mix the alternatives within one call, so they are one slot with all their markers.
 BodySlot lower_parameters(const std::vector<ParameterShape>& parameters) {
   if (parameters.front().is_element)
     return ElementsSlot{{{parameters.front().open.text()}, {}, {}}};
@@ -170,6 +178,7 @@ BodySlot lower_parameters(const std::vector<ParameterShape>& parameters) {
 std::vector<CallRegion> lower_calls(const Shape& shape) {
   LoweredCalls calls;
   bool is_first = true;
+  // The order of the file decides which form counts where two could.
   for (const CallShape& call : shape.calls) {
     if (call.role != CallRole::own) continue;
     CallRegion region = lower_call(shape, call);

@@ -13,6 +13,8 @@ namespace {
 using Texts = std::vector<std::string>;
 
 /// Headers between a message's opener and its kind: the name of the author.
+// An author is any name, so a header without a meaning stands between the two markers. The answer's
+// end closes it too: a message may be cut after its author.
 MarkupRegion lower_authors(const Shape& shape) {
   MarkupRegion authors;
   authors.header = "[^\\s<]*";
@@ -39,6 +41,7 @@ void end_messages(const Texts& ends, MarkupRegion authors, Program& program) {
   if (program.reasoning) add_new(program.reasoning->close.texts, ends);
 }
 
+// Each message has its own closer, and a model may close the reasoning with another message's.
 void lower_messages(const Shape& shape, ReasoningRegion& reasoning) {
   for (const TextShape& each : shape.reasoning) {
     add_new(reasoning.open.texts, each.own_open.literal());
@@ -61,6 +64,7 @@ void lower_tags(const Shape& shape, ReasoningRegion& reasoning) {
   if (content.is_token()) add_new(reasoning.close.texts, content.text());
 }
 
+// One alternative that may hold calls is enough: which one the model writes is not known before.
 ReasoningRegion lower_reasoning(const Shape& shape) {
   ReasoningRegion reasoning;
   const bool is_verbatim = std::any_of(shape.reasoning.begin(), shape.reasoning.end(),
@@ -84,6 +88,8 @@ void lower_inline(const TextShape& content, std::vector<MarkupRegion>& markup) {
   markup.push_back(std::move(close));
 }
 
+// The markup around content does not change what the text is, so it is only dropped. In a format of
+// messages the headers do that.
 void lower_contents(const Shape& shape, std::vector<MarkupRegion>& markup) {
   if (shape.has_messages) return;
   for (const TextShape& content : shape.contents) {
@@ -97,6 +103,7 @@ void lower_contents(const Shape& shape, std::vector<MarkupRegion>& markup) {
   }
 }
 
+// White space around the end of all calls is the next text's: nothing is known of it.
 void lower_sections(const Shape& shape, SectionRegion& section) {
   for (const TextShape& each : shape.sections) {
     add_marker(section.open, each.open);

@@ -6,12 +6,14 @@ namespace unspool {
 
 namespace {
 
+// Each prefix of the white space is a pattern of its own, so this bounds their number.
 constexpr std::size_t kMaxBefore = 64;  // bytes
 
 struct LookAlike {
   std::string_view letter;
   char ascii;
 };
+// DeepSeek's markers have letters that look like ASCII, and models that imitate them write ASCII.
 constexpr LookAlike kLookAlikes[] = {{"\uFF5C", '|'}, {"\u2581", '_'}};
 
 MarkerPattern spelled(std::string_view before, std::string_view text) {
@@ -60,6 +62,7 @@ MarkerPattern MarkerAdder::with_tokens(std::string_view before, std::string_view
   return pattern;
 }
 
+// White space before a marker is markup as far as it is present: each shorter rest of it counts.
 void MarkerAdder::add(MarkerSet& set, std::string_view text, std::string_view before, Role role,
                       std::size_t value) const {
   if (before.size() > kMaxBefore)

@@ -79,6 +79,8 @@ class TableBuilder {
     finish(table.rehearsed_section);
   }
 
+  // Inside a header its own closer comes first. What else may stand there shows that the header was
+  // never closed.
   MarkerSet header(std::size_t index) {
     MarkerSet set;
     const MarkupRegion& markup = program_.markup[index];
@@ -89,6 +91,8 @@ class TableBuilder {
     return set;
   }
 
+  // Each place inside a call has its own set: a closing tag of a value means nothing in a name, and
+  // must stay there to the letter.
   CallMarkers call(std::size_t index) {
     const CallRegion& call = program_.calls[index];
     CallMarkers markers;
@@ -120,6 +124,8 @@ class TableBuilder {
     adder_.add(set, program_.section.close, Role::section_close);
   }
 
+  // Here no text is expected, so all that models put there by mistake may be markup: a second
+  // closer, the next call's opener, a header.
   void add_between_parameters(MarkerSet& set, const CallRegion& call, const ParametersSlot& body) {
     adder_.add(set, body.open, Role::parameter_open);
     adder_.add(set, body.close, Role::value_close);
@@ -135,6 +141,8 @@ class TableBuilder {
     add(set, kIgnored);
   }
 
+  // The last ones show that the key was never closed. The call is then malformed, and its text
+  // kept.
   void add_ends_of_key(MarkerSet& set, const CallRegion& call, const ParametersSlot& body) {
     adder_.add(set, body.key_close, Role::value_begin);
     adder_.add(set, body.close, Role::value_close);
@@ -143,6 +151,7 @@ class TableBuilder {
     add(set, kOpeners);
   }
 
+  // A value is any text. What counts in it are its own closer, and what follows a forgotten closer.
   void add_ends_of_value(MarkerSet& set, const CallRegion& call, const ParametersSlot& body) {
     // If a line break around a value is markup, the value itself excludes it.
     const std::string_view before = trims_line_breaks(body.trim) ? "" : "\r\n";
@@ -221,6 +230,7 @@ class TableBuilder {
     finish(set);
   }
 
+  // The bound is for hostile files: the tables grow with the product of states and letters.
   void finish(MarkerSet& set, Parts parts = 0, std::size_t except = kNone) {
     add(set, parts, except);
     set.compile();
@@ -257,6 +267,7 @@ CallOpeners::CallOpeners(const Program& program) {
   }
 }
 
+// All that any table looks for. Tokens outside of it are read as text.
 std::vector<std::string_view> marker_texts(const Program& program) {
   std::vector<std::string_view> all;
   const auto add = [&](const std::vector<std::string>& texts) {
@@ -290,6 +301,7 @@ MarkerTable build_marker_table(const Program& program, const CallOpeners& opener
   return TableBuilder(program, openers, tokens, trust, adds_slips).build();
 }
 
+// Asked once a format and byte, so that text without such a byte passes no automaton.
 bool MarkerTable::may_begin(unsigned char byte) const {
   const auto may = [byte](const MarkerSet& set) { return set.may_begin(byte); };
   const auto may_in_call = [&](const CallMarkers& call) {

@@ -16,12 +16,15 @@ bool is_number(std::string_view text) {
   return text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
+// Options are words of one table (file_words.cpp), so that an error can list them all.
 bool is_option(std::string_view name) {
   const auto words = option_words();
   return std::any_of(words.begin(), words.end(),
                      [&](const OptionWord& word) { return word.name == name; });
 }
 
+// The text between the braces: a kind, and after a colon its options, as in value:xml,python.
+// An unknown word is refused here. Left alone, it would be read as a hole that nothing fills.
 Hole read_hole(std::string_view text) {
   const std::size_t colon = std::min(text.find(':'), text.size());
   const std::string_view name = text.substr(0, colon);
@@ -59,6 +62,8 @@ std::optional<int> Hole::number() const {
   return std::nullopt;
 }
 
+// One pass from left to right. A pattern begins and ends with a text, which may be empty: then the
+// reader of each text knows which holes are beside it without asking where the pattern ends.
 Pattern Pattern::parse(std::string_view text) {
   Pattern pattern;
   while (!text.empty()) {

@@ -29,6 +29,7 @@ constexpr Member kMembers[] = {
     {"id", &PatternFile::id},
 };
 
+// Each alternative costs tables: a bound for files that someone else wrote.
 constexpr std::size_t kMaxAlternatives = 1000;
 
 /// The options that a hole of a key has; a number is an option too.
@@ -99,6 +100,7 @@ void check_holes(const FileKey& key, const Pattern& pattern, const std::string& 
 }
 
 /// Of the name and the patterns, whatever the order of the keys.
+// A stream's snapshot names its format by this number. Two files that say the same have the same.
 std::uint64_t fingerprint_of_keys(const JsonValue& file) {
   std::uint64_t made = 0;
   for (const FileKey& key : file_keys()) {
@@ -137,6 +139,7 @@ void PatternFile::check_use() const {
   check("string", string, HoleKind::arguments);
 }
 
+// A header without an opener, "${_}\n", is the rest of a header that the turn has begun.
 bool PatternFile::has_messages() const {
   return std::any_of(header.begin(), header.end(),
                      [](const Pattern& pattern) { return !is_blank(pattern.first()); });
@@ -171,6 +174,7 @@ void PatternFile::read_key(std::string_view key, const JsonValue& value) {
     throw PatternError(path, "the hole is missing; one alternative must have it");
 }
 
+// One text is a list of one. An error names the alternative by its place, as in call[1].
 void PatternFile::read_alternatives(const std::string& key, const JsonValue& value) {
   const bool is_list = value.is(JsonValue::Kind::array);
   const std::size_t count = is_list ? value.items.size() : 1;

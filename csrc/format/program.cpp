@@ -4,6 +4,7 @@
 
 namespace unspool {
 
+// All that a tokenizer could have as a token of its own, and that a stop string must not cut.
 std::vector<std::string_view> CallRegion::texts() const {
   std::vector<std::string_view> all{name.id_open, name.id_close};
   const auto add = [&](const std::vector<std::string>& texts) {

@@ -14,6 +14,8 @@ using Patterns = std::vector<Pattern>;
 constexpr std::string_view kObject = R"({"name": ${name}, "arguments": ${arguments}})";
 
 // Messages with an author before their kind: <message>${_}<kind>${content}<end>.
+// The author is any name, so the text before it and the text after it are two markers with a header
+// between them. The rest of the pattern is read as if the author was not there.
 Alternatives take_authors(const Patterns& patterns) {
   Alternatives alternatives;
   for (const Pattern& pattern : patterns) {
@@ -45,6 +47,7 @@ void add_begun(const PatternFile& file, Alternatives& alternatives) {
   alternatives = std::move(all);
 }
 
+// Authors first: behind an author a pattern no longer begins with the turn.
 Alternatives read_alternatives(const PatternFile& file, const Patterns& patterns) {
   Alternatives alternatives = take_authors(patterns);
   add_begun(file, alternatives);
@@ -80,6 +83,8 @@ Texts call_tags(const PatternFile& file) {
   return tags;
 }
 
+// Such an answer is a sequence of messages. A grammar writes each with its own opener, and the
+// first without what the prompt has written.
 bool opens_messages(const PatternFile& file) {
   if (!file.header.empty()) return true;
   for (const Patterns* patterns : {&file.reasoning, &file.content, &file.calls, &file.call}) {
@@ -133,6 +138,8 @@ Shape read_shape(const PatternFile& file) {
     shape.quote->open = Edge(file.string.front().first());
     shape.quote->close = Edge(file.string.front().last());
   }
+  // Calls and headers are read from what is left of the patterns: without authors, with the forms
+  // that follow the prompt's turn, and without the tags around all calls.
   PatternFile own = file;
   own.reasoning = patterns_of(reasoning);
   own.content = patterns_of(contents);

@@ -66,6 +66,7 @@ class CallReader {
   }
 
  private:
+  // The parser looks for the call's own markers. A writer also writes the tags around all calls.
   void read_edges() {
     call_.own_open = Edge(first_);
     call_.own_close = Edge(last_);
@@ -74,6 +75,8 @@ class CallReader {
   }
 
   // <tool_call>${object}</tool_call>
+  // The name and the arguments are members of one object, so only the opener and the closer are
+  // markers. Without an opener the object itself begins the call, and only in certain places.
   void read_object() {
     call_.list_open = take_last(first_, '[');
     if (call_.list_open) call_.list_close = take_first(last_, ']').value_or(Edge());
@@ -109,6 +112,8 @@ class CallReader {
     return has_any(sections, [](const TextShape& section) { return !section.open.is_blank(); });
   }
 
+  // Models write "},{" and "};{" whatever the template has between two calls. After a call that
+  // nothing closes, a comma may be the next sentence's.
   void read_separators() {
     std::string& separators = call_.separators;
     if (call_.separator && !call_.list_open) separators = call_.separator->text();
@@ -119,6 +124,8 @@ class CallReader {
   }
 
   // {"tool_name": ${name}, "parameters": ${arguments}}; or {${name}: ${arguments}}
+  // All alternatives' keys count, and the usual ones too: models of other families are distilled
+  // into this one and write theirs.
   void read_keys(ObjectSlot& slot) const {
     Texts names, arguments, ids;
     for (const ObjectShape& object : shape_.objects) {
@@ -135,6 +142,8 @@ class CallReader {
   }
 
   // [${name}(${key}=${value}, ${...}), ${...}]
+  // A Python call ends with its bracket. The markers around it may be missing in the output; then
+  // the list's bracket, or the beginning of a line, shows where calls begin.
   void read_python() {
     call_.list_open = take_last(first_, '[');
     Edge end = take_first(last_, ')').value_or(Edge());
@@ -167,6 +176,8 @@ class CallReader {
   }
 
   // The name is outside the arguments, or in a message's header.
+  // The name stands before the arguments, and something must end it. In a message's header it ends
+  // with the header; otherwise the text after it does, or the first letter of the arguments.
   void read_named() {
     if (!pattern_.has(Kind::name) && !pattern_.has(Kind::id))
       throw PatternError("call", "a call has no ${name}, ${id} or ${object}");
@@ -193,6 +204,8 @@ class CallReader {
   }
 
   /// The text after the name and after what belongs to the name.
+  // An id may stand on either side of the name. What separates the two is the name's marker, and
+  // the text after both ends the name.
   std::string_view read_name() {
     if (!pattern_.has(Kind::name)) {
       call_.name.is_id = true;
@@ -217,6 +230,8 @@ class CallReader {
     return pattern_.has(Kind::index) ? pattern_.after(Kind::index) : after;
   }
 
+  // A tool whose name has this letter in it could not be called: a grammar refuses it with a
+  // reason.
   void set_stop(std::string_view after) {
     call_.name_stop = Edge(after).sign();
     if (call_.name_stop.empty()) call_.name_stop = "\n";
@@ -240,6 +255,9 @@ class CallReader {
     }
   }
 
+  // A fence after the name is one marker with its word, ```json, and the line break before it may
+  // be missing. Where only white space is left, the line ends the name, or the first parameter
+  // does.
   void read_name_close(std::string_view literal) {
     Texts& closers = call_.name.close.texts;
     const bool has_arguments = pattern_.has(Kind::arguments);
@@ -266,6 +284,7 @@ class CallReader {
 
 }  // namespace
 
+// A hole without a key would be a member that nothing can find again.
 ObjectShape read_object(const Pattern& pattern) {
   ObjectShape shape;
   shape.items = items_of(pattern);

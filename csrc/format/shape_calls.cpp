@@ -15,6 +15,7 @@ bool is_bare(const Pattern& pattern) {
 bool is_fence(const Pattern& pattern) { return trim(pattern.first()).starts_with("```"); }
 
 /// Gives roles to the alternatives, each step among those that have none yet.
+// The order matters: a fenced alternative is no candidate for the steps after it.
 class Roles {
  public:
   explicit Roles(const Alternatives& calls) {
@@ -104,6 +105,8 @@ Roles read_roles(const Alternatives& calls, bool has_quote) {
 }
 
 // The text between name and object ends the name, or opens the object after the name's end.
+// The name's closer of the tagged form may begin the text, and its call's closer may end it: what
+// remains is the markup of the object alone.
 void read_json_form(const Pattern& pattern, const std::vector<CallShape>& calls, CallShape& form) {
   const std::string open = form.own_open.text();
   std::string_view between = trim(without_quote(pattern.before(Kind::arguments)));
@@ -127,6 +130,7 @@ void read_json_form(const Pattern& pattern, const std::vector<CallShape>& calls,
 }
 
 // The opener without the word: its beginning may be missing after the opener's token.
+// <|tool_call>call: is the token <|tool_call> and the word call:, and models drop either.
 std::string without_word(const std::string& open, const std::string& word) {
   std::size_t size = std::min(word.size(), open.size() - 1);  // something must open it
   while (!open.ends_with(std::string_view(word).substr(word.size() - size))) --size;
@@ -134,6 +138,8 @@ std::string without_word(const std::string& open, const std::string& word) {
 }
 
 template <typename Item>
+// Three ways to open all calls and three ways to write one belong together pair by pair: nobody
+// lists nine.
 std::vector<Item> together(const std::vector<Item>& alternatives, std::size_t place,
                            std::size_t count) {
   // One by one, if both keys have the same number of alternatives.
@@ -142,6 +148,8 @@ std::vector<Item> together(const std::vector<Item>& alternatives, std::size_t pl
 }
 
 /// The text before the tool's name in a header, if the opener has no header of its own.
+// harmony's header names the tool before the call. Where the call's own pattern has no header, one
+// must be written for it.
 std::optional<std::string> recipient_of(const PatternFile& file, const Shape& shape,
                                         std::string_view opener) {
   const auto opens = [&](std::string_view text) { return opener.starts_with(text); };
@@ -152,6 +160,8 @@ std::optional<std::string> recipient_of(const PatternFile& file, const Shape& sh
 }
 
 /// The end of alternatives that differ in it alone, and what the longest one has after it.
+// "...</call>" and "...</call>\n" are one way to write a call, and the line break stands between
+// two.
 void read_joiner(const PatternFile& file, const Pattern& pattern, CallShape& call) {
   std::string shortest = pattern.last(), longest = pattern.last();
   for (const Pattern& other : file.call) {
@@ -201,6 +211,8 @@ void read_calls(const PatternFile& file, const Alternatives& calls, Shape& shape
   }
 }
 
+// A file's first alternative is the template's. The others are what models write too; of these a
+// writer takes no bare call unless the template's own is bare, since text could be taken for it.
 std::vector<FormShape> read_forms(const PatternFile& file, const Shape& shape) {
   std::vector<FormShape> forms;
   std::vector<const CallShape*> written;

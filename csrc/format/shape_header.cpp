@@ -200,6 +200,7 @@ class HeaderPatternReader {
 
 }  // namespace
 
+// The text before a recipient is found in the reasoning's header, which names one too: to=self.
 HeaderShape read_header(const PatternFile& file) {
   const Pattern& first = file.header.front();
   HeaderShape shape{Edge(first.first()), Edge(first.last()), {}, HeaderPatternReader(file).read()};

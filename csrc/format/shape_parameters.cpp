@@ -50,6 +50,8 @@ class ParameterReader {
 
  private:
   // type="${type}" or a separate tag: the text before the type's name announces it.
+  // The type's name is an attribute or has a tag of its own. It outranks a guess, and the tool's
+  // schema outranks it: a model may write "number" for a parameter that is a string.
   std::string_view take_type(ParameterShape& shape) const {
     const std::string_view before = without_quote(pattern_.before(Kind::type));
     const std::string_view after = pattern_.after(Kind::type);
@@ -73,6 +75,8 @@ class ParameterReader {
       shape.types.emplace_back(std::string(before).append(name).append(after), types);
   }
 
+  // White space is markup only if the pattern has it at both sides. With one side alone it would be
+  // the value's: a template that indents its tags does not indent its values.
   static ValueTrim read_trim(std::string_view before, std::string_view after) {
     const auto has = [&](char space) {
       return before.ends_with(space) && after.starts_with(space);
@@ -81,6 +85,7 @@ class ParameterReader {
     return has('\n') ? ValueTrim::newline : ValueTrim::none;
   }
 
+  // CDATA is optional: a model writes it around values with signs, and leaves it out elsewhere.
   static void take_value_open(std::string_view& between, ParameterShape& shape) {
     const std::size_t raw = between.find("<![CDATA[");
     if (raw == npos) return;
@@ -125,6 +130,8 @@ ParameterShape read_parameter(const Pattern& pattern, bool is_element) {
   shape.last = Edge(pattern.last());
   shape.has_type = pattern.has(Kind::type);
   shape.is_element = is_element;
+  // Elements nest, so a value has no closer that is known beforehand: the reader of elements finds
+  // it.
   if (is_element) return shape;
   const Hole& value = pattern.hole(Kind::value);
   shape.is_verbatim = value.has("verbatim");
@@ -139,12 +146,14 @@ ParameterShape read_parameter(const Pattern& pattern, bool is_element) {
                       : shape.trim == ValueTrim::space ? " "
                                                        : "\n";
   shape.key_stop = shape.after_key.sign();
+  // What stands around the value is decided; it must not stand in the marker before it again.
   if (shape.trim != ValueTrim::none)  // the white space before the value belongs to the value
     texts.back().erase(texts.back().find_last_not_of(kSpace) + 1);
   for (const std::string& text : texts) shape.between.push_back(Edge(text).closing_tags());
   return shape;
 }
 
+// A call such as <tool: bash>ls</tool> has one parameter, whose name only the tool's schema knows.
 ParametersSlot read_keyless(const Pattern& pattern) {
   const std::string_view before = pattern.before(Kind::value), after = pattern.after(Kind::value);
   if (is_blank(before) || is_blank(after))

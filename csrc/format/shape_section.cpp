@@ -29,6 +29,8 @@ std::size_t outer_closer_begin(std::string_view last, std::string_view opener) {
 }
 
 // <calls><call>..</call></calls> written as one call: the outer tags belong to all of them.
+// All alternatives must have such tags. Otherwise they belong to one of several ways to write a
+// call, and a section would make the others stand inside it.
 std::vector<TextShape> take_outer_tags(Alternatives& calls) {
   std::vector<TextShape> sections;
   std::vector<Pattern> inner;
@@ -41,6 +43,8 @@ std::vector<TextShape> take_outer_tags(Alternatives& calls) {
     TextShape& section = sections.emplace_back();
     section.own_open = section.open = Edge(first.substr(0, size));
     section.close = Edge(last.substr(begin));
+    // A writer repeats the tags for each call: the file does not say that several calls may share
+    // them. The parser accepts both.
     section.is_begun = true;  // a writer sees one call
     inner.push_back(call.pattern);
     inner.back().texts.front() = first.substr(size);

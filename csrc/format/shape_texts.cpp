@@ -18,6 +18,7 @@ std::size_t label_size(std::string_view literal) {
   return is_one && is_plain && !word.empty() ? word.size() + edge.after().size() : 0;
 }
 
+// What reasoning and content have in common.
 TextShape read_text(const Alternative& alternative) {
   TextShape shape;
   shape.author = alternative.author;
@@ -33,6 +34,8 @@ TextShape read_text(const Alternative& alternative) {
 TextShape read_reasoning(const PatternFile& file, const Alternative& alternative) {
   TextShape shape = read_text(alternative);
   if (shape.close.is_blank()) throw PatternError("reasoning", "nothing ends the ${reasoning}");
+  // Some templates let a model mention calls in its thoughts. There a call waits until it is known
+  // whether the reasoning goes on after it.
   shape.is_verbatim = alternative.pattern.hole(HoleKind::reasoning).has("verbatim");
   const std::string_view open = shape.open.literal();
   if (file.has_messages()) {
@@ -52,6 +55,7 @@ TextShape read_reasoning(const PatternFile& file, const Alternative& alternative
 TextShape read_content(const PatternFile& file, const Alternative& alternative) {
   const Pattern& pattern = alternative.pattern;
   TextShape shape = read_text(alternative);
+  // Where the prompt has written the turn, the reasoning ends at what follows it.
   shape.own_open = Edge(file.without_turn(shape.open.literal()));
   if (pattern.count(HoleKind::content) < 2) return shape;
   // Markup within a text that continues: ${content}<open>${content}<close>${content}.
@@ -60,10 +64,13 @@ TextShape read_content(const PatternFile& file, const Alternative& alternative) 
   shape.is_inline = true;
   shape.open = Edge(pattern.texts[1]);
   shape.close = Edge(pattern.texts[2]);
+  // A note after the markup, as in "</co: 0:[0]>": what it says is markup too.
   if (pattern.holes[2].kind == HoleKind::any) shape.note_close.emplace(pattern.texts[3]);
   return shape;
 }
 
+// The styles differ in what a template does with an id that it did not expect: Mistral's raises,
+// Kimi's reads the tool's name out of it.
 IdShape read_id(const Pattern& pattern) {
   IdShape shape{items_of(pattern)};
   if (pattern.has(HoleKind::random) && pattern.hole(HoleKind::random).has("9")) {

@@ -17,6 +17,8 @@ namespace {
 
 constexpr int kMaxDepth = 32;
 constexpr int kMaxLevel = 6;
+// A schema may double with each level of `$ref`. Beyond this many parts it is read less deeply: the
+// types of inner values are a help for text between tags, and no check.
 constexpr std::size_t kMaxVisits = 20'000;
 constexpr std::string_view kMergers[] = {"allOf", "anyOf", "oneOf"};
 
@@ -26,6 +28,7 @@ constexpr Word<TypeSet> kDeclaredTypes[] = {
     {"string", TypeSet(TypeSet::string)},   {"array", TypeSet(TypeSet::array)},
     {"object", TypeSet(TypeSet::object)}};
 
+// 3.0 is an integer for JSON Schema and not for a reader of text: "3.0" stays as it is written.
 TypeSet type_of(const JsonValue& value) {
   switch (value.kind) {
     case JsonValue::Kind::null: return TypeSet(TypeSet::null);
@@ -75,6 +78,7 @@ TypeSet stated_types(const JsonValue& schema) {
 }
 
 // The types implied by the members of a schema without a type.
+// Many tools have `properties` and no `type`. Without this rule an object would be read as text.
 TypeSet implied_types(const JsonValue& schema) {
   if (schema.find("properties") != nullptr) return TypeSet(TypeSet::object);
   const bool has_items = schema.find("items") != nullptr || schema.find("prefixItems") != nullptr;
@@ -107,6 +111,8 @@ std::vector<std::string> required_by(const JsonValue& schema) {
 
 }  // namespace
 
+// The question is whether a bare JSON object is meant as a call of this tool. So an unknown member
+// counts against it, although JSON Schema would allow it.
 bool fits_schema(std::string_view arguments, const ToolSchema& schema) {
   const std::optional<JsonValue> given = parse_json(arguments);
   if (!given || !given->is(JsonValue::Kind::object)) return false;
@@ -136,6 +142,7 @@ ToolSchema SchemaReader::read(const JsonValue& parameters) {
 
 // The schema and the schemas that it combines, each once.
 template <typename Use>
+// In the order of the document, without recursion: a hostile schema must not use up the stack.
 void SchemaReader::for_each_part(const JsonValue& schema, Use&& use) {
   std::vector<const JsonValue*> waiting = {&schema};
   std::unordered_set<const JsonValue*> seen;
@@ -196,6 +203,7 @@ ValueSchema SchemaReader::value(const JsonValue& schema, int level) {
 }
 
 // The types that a value may have; all types if the schema does not restrict them.
+// Kept by address: a definition that a thousand parameters refer to is read once.
 TypeSet SchemaReader::types(const JsonValue& schema, int depth) {
   if (!schema.is(JsonValue::Kind::object) || depth > kMaxDepth) return TypeSet::any();
   // a recursive reference adds nothing
@@ -204,6 +212,7 @@ TypeSet SchemaReader::types(const JsonValue& schema, int depth) {
   return known_types_[&schema] = read_types(schema, depth);
 }
 
+// A contradiction allows nothing, and then the schema says nothing of use: all types are possible.
 TypeSet SchemaReader::read_types(const JsonValue& schema, int depth) {
   TypeSet found = meet_parts(stated_types(schema), schema, depth);
   if (found == TypeSet::any()) found = implied_types(schema);
@@ -260,6 +269,8 @@ const JsonValue* SchemaReader::member(const JsonValue& object, const std::string
   return found == index->second.end() ? nullptr : found->second;
 }
 
+// Hosts send tools in the shapes of OpenAI, of Anthropic, and flat; some with the parameters as
+// text.
 std::shared_ptr<const ToolSchemas> read_tools(std::string_view json) {
   const std::optional<JsonValue> tools = parse_json(json, DeepJson::null);
   if (!tools || !tools->is(JsonValue::Kind::array))

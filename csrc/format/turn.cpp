@@ -68,6 +68,7 @@ struct Span {
 };
 
 // The marker of the last turn in a text; if two end at one position, the longer one.
+// A conversation has many turns, and a user may have written the marker too: the last one counts.
 Span last_turn(const Program& program, std::string_view text) {
   Span last{npos, npos};
   for (const std::string& turn : program.turn) {
@@ -93,6 +94,7 @@ std::string_view after_turn(const Program& program, std::string_view prompt, Spa
 }
 
 // The tags at the very end of a prompt.
+// Several may stand there, as after a prompt that opens the calls for the model.
 std::string_view tags_at_end(const Program& program, std::string_view prompt) {
   std::size_t from = prompt.size();
   for (std::size_t size = 1; size > 0;) {
@@ -146,6 +148,7 @@ bool opens_reasoning(const Program& program) {
          (!program.turn.empty() && opener_size(program, program.turn.front()) > 0);
 }
 
+// A prompt may hold earlier reasoning, so only what comes after the last turn is looked at.
 std::size_t reasoning_end(const Program& program, std::string_view text) {
   if (!program.reasoning) return npos;
   const ReasoningRegion& reasoning = *program.reasoning;
