@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 import unspool
-from unspool.testing.outputs import TOOLS
+
+from ..outputs import TOOLS
 
 pytest.importorskip("llguidance", reason="the page makes grammars: needs unspool[constrain]")
 

@@ -13,7 +13,8 @@ import torch
 import unspool
 from transformers import LlamaConfig, LlamaForCausalLM, LogitsProcessor, PreTrainedTokenizerFast
 from unspool import ArgumentError, generate
-from unspool.testing.outputs import TOOLS
+
+from ..outputs import TOOLS
 
 ANSWER = '<think>\nWeather.\n</think>\n\nI look.\n<tool_call>\n{"name": "get_weather", "arguments": {"city": "Zürich 👩‍👩‍👧"}}\n</tool_call>'
 

@@ -11,8 +11,9 @@ import unspool
 from llguidance import LLMatcher, LLTokenizer
 from unspool.formats.format_file import FormatFile
 from unspool.testing.cases import Case, shipped_cases
-from unspool.testing.outputs import render
 from unspool.writing.grammar.make_grammar import make_grammar
+
+from ..outputs import render
 
 BYTES = LLTokenizer("byte")
 FORMATS = [file.name for file in unspool.formats() if file.has_tools]

@@ -7,9 +7,9 @@ import random
 import pytest
 import unspool
 from unspool.testing.marker_tokenizer import marker_tokenizer
-from unspool.testing.outputs import render
 from unspool.writing.grammar.make_grammar import make_grammar
 
+from ..outputs import render
 from .law import faults
 from .matchers import XgrammarMatcher
 from .tools import fragments_of, tools_for

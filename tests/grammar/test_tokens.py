@@ -9,10 +9,10 @@ import pytest
 import unspool
 from llguidance import LLTokenizer
 from unspool.testing.marker_tokenizer import marker_tokenizer
-from unspool.testing.outputs import render
 from unspool.writing.grammar.make_grammar import make_grammar
 from unspool.writing.grammar.matcher import GrammarMatcher
 
+from ..outputs import render
 from .law import faults_of_ids
 from .real_tokens import closers_of
 from .test_cases_are_admitted import NEVER_AS_WRITTEN, repeats_the_turn

@@ -25,7 +25,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from unspool import ArgumentError, parse, parse_batch
 from unspool.testing.cases import shipped_cases
-from unspool.testing.outputs import TOOLS, outputs
+
+from ..outputs import TOOLS, outputs
 
 # Ray and what it brings warn of their own affairs.
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.xdist_group("ray"), pytest.mark.timeout(300)]

@@ -11,7 +11,8 @@ import pytest
 import unspool
 from transformers import PreTrainedTokenizerFast
 from unspool.testing.marker_tokenizer import END, marker_tokenizer
-from unspool.testing.outputs import render
+
+from ..outputs import render
 
 host = pytest.importorskip(
     "unspool.integrations.sglang", reason="SGLang is not installed", exc_type=ImportError

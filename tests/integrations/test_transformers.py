@@ -28,8 +28,8 @@ from unspool.integrations.transformers import (  # noqa: E402
     TextGeneration,
     pipeline,
 )
-from unspool.testing.outputs import TOOLS, outputs  # noqa: E402
 
+from ..outputs import TOOLS, outputs  # noqa: E402
 from ..tiny_models import TEMPLATE, make_byte_tokenizer, make_llama  # noqa: E402
 
 ROOT = Path(__file__).parents[2]

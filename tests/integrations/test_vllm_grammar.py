@@ -12,7 +12,8 @@ import pytest
 import unspool
 from transformers import PreTrainedTokenizerFast
 from unspool.testing.marker_tokenizer import END, marker_tokenizer
-from unspool.testing.outputs import render
+
+from ..outputs import render
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

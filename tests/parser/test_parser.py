@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 import unspool
 from unspool import ArgumentError, Parser, StreamError, UnknownFormatError, parse
-from unspool.testing.outputs import TOOLS
+
+from ..outputs import TOOLS
 
 CALL = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n</tool_call>'
 

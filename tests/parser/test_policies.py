@@ -10,7 +10,8 @@ import pytest
 import unspool
 from unspool.testing import byte_splits
 from unspool.testing.cases import Case, shipped_cases
-from unspool.testing.outputs import render
+
+from ..outputs import render
 
 TOOLS: list[dict[str, Any]] = [{"name": "known", "parameters": {"properties": {"a": {"type": "string"}}}}]
 FORMATS = [file for file in unspool.formats() if file.has_tools]

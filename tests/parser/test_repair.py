@@ -12,7 +12,8 @@ import unspool
 from hypothesis import given
 from hypothesis import strategies as st
 from unspool.testing import byte_splits
-from unspool.testing.outputs import TOOLS, outputs, render
+
+from ..outputs import TOOLS, outputs, render
 
 
 def call_of(text: str, format: str = "hermes", reason: str = "stop") -> unspool.ToolCall:

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unspool import Parser, Vocabulary
 from unspool.testing import byte_splits, pieces_of
-from unspool.testing.outputs import outputs, render
+
+from ..outputs import outputs, render
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}}
 TOOLS: list[dict[str, Any]] = [

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from unspool import ArgumentEvent, ArgumentReader, Parser, PartialArguments
 from unspool.testing import pieces_of
-from unspool.testing.outputs import TOOLS, outputs
+
+from ..outputs import TOOLS, outputs
 
 Value = tuple[int, tuple[Any, ...], str, bool, str]
 

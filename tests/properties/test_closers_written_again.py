@@ -6,7 +6,8 @@ import pytest
 import unspool
 from unspool import FormatFile, Message
 from unspool.testing import byte_splits
-from unspool.testing.outputs import render
+
+from ..outputs import render
 
 TOOLS = [
     {"name": "get_weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from unspool import Delta, Parser
 from unspool.testing import Case, shipped_cases
-from unspool.testing.forks import ForkLaw, RollbackLaw
 
+from ..forks import ForkLaw, RollbackLaw
 from .conftest import DISTINCT
 from .label_tokens import cut, stream
 

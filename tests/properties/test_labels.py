@@ -13,8 +13,8 @@ from unspool import Labels, Message, parse_batch
 from unspool.core.stream.labels import REGIONS
 from unspool.testing import pieces_of, shipped_cases
 from unspool.testing.cases import Case
-from unspool.testing.outputs import TOOLS, outputs
 
+from ..outputs import TOOLS, outputs
 from .label_tokens import Tokens, cut, joined, labels_of, read, stream
 
 pytestmark = pytest.mark.filterwarnings("ignore:the content has")

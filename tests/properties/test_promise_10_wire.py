@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unspool import Parser, WireWriter
 from unspool.testing import pieces_of
-from unspool.testing.outputs import TOOLS, outputs
 from unspool.testing.wire import assemble, differences, read_events
+
+from ..outputs import TOOLS, outputs
 
 PROTOCOLS = ["chat_completions", "completions", "responses", "messages", "open_inference"]
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unspool import Message, Parser
 from unspool.testing import pieces_of
-from unspool.testing.outputs import TOOLS, outputs
+
+from ..outputs import TOOLS, outputs
 
 SEED = 7  # call ids are the same every time
 reasons = st.sampled_from(["stop", "length"])

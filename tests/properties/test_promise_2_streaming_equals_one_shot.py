@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unspool import Parser, parse
 from unspool.testing import pieces_of
-from unspool.testing.outputs import TOOLS, outputs
+
+from ..outputs import TOOLS, outputs
 
 
 @given(data=st.data())

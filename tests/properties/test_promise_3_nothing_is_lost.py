@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unspool import Parser, get_format
 from unspool.testing import pieces_of
-from unspool.testing.outputs import TOOLS, outputs
+
+from ..outputs import TOOLS, outputs
 
 
 def is_content(content: str, audit: Iterable[tuple[str, str]]) -> bool:

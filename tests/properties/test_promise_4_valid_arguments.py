@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from unspool import formats, parse
-from unspool.testing.outputs import TOOLS, calls, outputs, render
 
+from ..outputs import TOOLS, calls, outputs, render
 from .pattern_texts import keyless_values, tagged_values
 
 

@@ -8,8 +8,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 from unspool import Parser, get_format
-from unspool.testing.outputs import TOOLS, outputs
 
+from ..outputs import TOOLS, outputs
 from .pattern_texts import around, texts
 
 

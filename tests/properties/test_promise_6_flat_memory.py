@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 from unspool import Parser
-from unspool.testing.outputs import TOOLS, render
+
+from ..outputs import TOOLS, render
 
 HOSTILE = {
     "plain": "lorem ipsum dolor sit amet ",

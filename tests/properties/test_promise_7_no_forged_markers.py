@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from unspool import Parser, Vocabulary, get_format
-from unspool.testing.outputs import TOOLS, outputs
+
+from ..outputs import TOOLS, outputs
 
 
 def vocabulary_of(format: str) -> tuple[Vocabulary, dict[str, int]]:

@@ -10,8 +10,8 @@ import random
 from collections.abc import Iterable
 
 import pytest
-from unspool.testing.forks import ForkLaw
 
+from ..forks import ForkLaw
 from .test_forks import FILTERS, law_of_bytes, law_of_ids, pairs, places
 
 pytestmark = pytest.mark.filterwarnings("ignore:the content has")

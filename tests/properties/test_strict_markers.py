@@ -14,7 +14,8 @@ from unspool.core.format.compile_format import compile_format
 from unspool.formats.format_file import FormatFile
 from unspool.testing import shipped_cases
 from unspool.testing.cases import Case
-from unspool.testing.outputs import TOOLS, outputs
+
+from ..outputs import TOOLS, outputs
 
 CASES: dict[str, list[Case]] = {}
 for shipped in shipped_cases():

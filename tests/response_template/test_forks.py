@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 import unspool
-from unspool.testing.forks import ForkLaw
 
+from ..forks import ForkLaw
 from .templates import CASES, TOOLS, Case
 
 

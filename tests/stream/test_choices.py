@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from unspool import ArgumentError, ChannelClosedError, Delta, DeltaChannel, Parser, TokenStreamer, Vocabulary
-from unspool.testing.outputs import TOOLS
+
+from ..outputs import TOOLS
 
 # Bytes are ids here.
 BYTES = Vocabulary({bytes([byte]): byte for byte in range(256)}, [], is_bytes=True)

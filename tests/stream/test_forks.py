@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from unspool import ArgumentError, DeltaChannel, Parser, StreamError, TokenStreamer
 from unspool.streams.parser import ChannelParser
-from unspool.testing.forks import ForkLaw
-from unspool.testing.outputs import TOOLS
+
+from ..forks import ForkLaw
+from ..outputs import TOOLS
 
 TEXT = 'I look.\n<tool_call>\n{"name": "get_weather", "arguments": {"city": "Zürich 👩‍👩‍👧"}}\n</tool_call>'
 

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from unspool import Message, parse, parse_batch
 from unspool.errors import ArgumentError
 from unspool.testing.cases import shipped_cases
-from unspool.testing.outputs import TOOLS, outputs
+
+from ..outputs import TOOLS, outputs
 
 CALL = '<tool_call>\n{"name": "now", "arguments": {}}\n</tool_call>'
 

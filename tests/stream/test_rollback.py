@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 from unspool import ArgumentError, DeltaChannel, Parser, StreamError, TokenStreamer
-from unspool.testing.forks import RollbackLaw
-from unspool.testing.outputs import TOOLS
+
+from ..forks import RollbackLaw
+from ..outputs import TOOLS
 
 TEXT = 'I look.\n<tool_call>\n{"name": "get_weather", "arguments": {"city": "Zürich 👩‍👩‍👧"}}\n</tool_call>'
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 from unspool import ArgumentError, DeltaChannel, Parser, StreamError, TokenStreamer, Vocabulary
-from unspool.testing.outputs import TOOLS
+
+from ..outputs import TOOLS
 
 CALL = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Zürich"}}\n</tool_call>'
 BYTES = Vocabulary({bytes([i]): i for i in range(256)}, [], is_bytes=True)
@@ -23,8 +24,8 @@ def test_in_another_process() -> None:
     parser.parse_chunk("I look.\n" + CALL[:60])
     snapshot = parser.snapshot(key=KEY)
     code = (
-        "import sys, unspool; from unspool.testing.outputs import TOOLS\n"
-        f"parser = unspool.Parser.restore({snapshot!r}, 'hermes', TOOLS, key={KEY!r})\n"
+        "import sys, unspool\n"
+        f"parser = unspool.Parser.restore({snapshot!r}, 'hermes', {TOOLS!r}, key={KEY!r})\n"
         f"parser.parse_chunk({CALL[60:]!r}); sys.stdout.write(str(parser.finish().tool_calls))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -34,7 +34,8 @@ from unspool.core.format.compile_format import compile_format
 from unspool.core.stream.tool_schemas import compile_tools
 from unspool.errors import ArgumentError, ChannelClosedError, StreamError
 from unspool.streams.parse_batch import BatchParser
-from unspool.testing.outputs import TOOLS
+
+from ..outputs import TOOLS
 
 T = TypeVar("T")
 # Bytes are ids here.

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from unspool import ArgumentError, DeltaChannel, Parser, StreamError, TokenStreamer, Vocabulary
-from unspool.testing.outputs import TOOLS
+
+from ..outputs import TOOLS
 
 torch = pytest.importorskip("torch", reason="torch is not installed; pip install torch")
 

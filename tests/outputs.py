@@ -6,7 +6,6 @@ import functools
 from typing import Any
 
 from hypothesis import strategies as st
-
 from unspool.formats.format_file import FormatFile, get_format
 from unspool.writing.render.render import write_text
 
