@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -29,7 +30,6 @@ from unspool.generation.prefill.placeholders import (
 from unspool.generation.prefill.prepared import PreparedPrompt
 from unspool.generation.prefill.report import APPLIED, NOT_LONGER, PrefillReport
 from unspool.generation.prefill.strategy import StrategyId, is_native
-from unspool.generation.prompts.pieces.token_buffer import TokenBuffer
 from unspool.generation.prompts.split_inputs import PromptInputs, split_inputs
 
 if TYPE_CHECKING:
@@ -145,17 +145,19 @@ class _Prefill:
         """Run a prompt of text, piece by piece."""
         import torch
 
-        buffer = TokenBuffer()
+        buffer: deque[int] = deque()
         taken: list[torch.Tensor] = []
-        position = 0
+        position = peak = 0
 
         def take(count: int) -> torch.Tensor:
-            taken.append(torch.tensor([buffer.pop(count)], dtype=torch.long, device=self.device))
+            ids = [buffer.popleft() for _ in range(count)]
+            taken.append(torch.tensor([ids], dtype=torch.long, device=self.device))
             return taken[-1]
 
         for piece in pieces:
             self._check_cancelled()
-            buffer.put(piece)
+            buffer.extend(piece)
+            peak = max(peak, len(buffer))
             while len(buffer) > self._chunk_tokens:
                 skipped = min(self._chunk_tokens, max(self._cached - position, 0))
                 ids = take(skipped or self._chunk_tokens)
@@ -164,12 +166,12 @@ class _Prefill:
                     self._run(ids)
         total = position + len(buffer)
         self._check_total(total)
-        if len(buffer):
+        if buffer:
             rest = take(len(buffer))
             if self._leaves_one and self._run_count and rest.shape[1] > 1:
                 self._run(rest[:, :-1])
         self._check_length(total)
-        return self._finish(torch.cat(taken, dim=1), peak=buffer.peak)
+        return self._finish(torch.cat(taken, dim=1), peak=peak)
 
     def read_inputs(self, prompt: PromptInputs) -> PreparedPrompt:
         """Run a prompt of a processor's ids; its units are not cut."""
