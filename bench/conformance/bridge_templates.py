@@ -22,7 +22,7 @@ from unspool.core.stream.message import Message, ToolCall
 from unspool.formats.learning.probe import Call, Shape, tools_of
 from unspool.formats.learning.sandbox import Sandbox
 from unspool.formats.learning.shapes import find_shape
-from unspool.generation.bridging.conversation import USER, parsed_answer
+from unspool.generation.bridging.build import USER, parsed_answer
 from unspool.testing.marker_tokenizer import marker_tokenizer
 
 CALLS = (("get_weather", '{"city": "Paris", "days": 3}'), ("now", '{"zone": "UTC"}'))

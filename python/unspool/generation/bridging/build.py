@@ -6,19 +6,19 @@ import json
 from typing import Any
 
 from unspool.core.stream.loss_mask import loss_mask
-from unspool.formats.learning.probe import Call, tools_of
+from unspool.core.stream.message import Message
+from unspool.formats.learning.probe import USER, Call, Shape, assistant_message, tools_of
 from unspool.formats.learning.sandbox import Rendering, Sandbox
 from unspool.formats.learning.shapes import find_shape
 from unspool.generation.bridging.answer import Ended, decode, read_ended
-from unspool.generation.bridging.conversation import USER, known_answer, parsed_answer
 from unspool.generation.bridging.encode import SuffixEncoder
 from unspool.generation.bridging.prove import Texts, find_difference
 from unspool.generation.bridging.request import Messages, Request
 from unspool.generation.bridging.result import Bridge, Reason
 from unspool.generation.bridging.spelled import Spelled, free_letter
-from unspool.generation.bridging.suffix import Suffix, find_suffix
+from unspool.generation.bridging.suffix import HELD, Suffix, find_suffix
 
-__all__ = ["build_bridge"]
+__all__ = ["build_bridge", "parsed_answer"]
 
 
 def build_bridge(request: Request) -> Bridge:
@@ -87,6 +87,18 @@ def _render(request: Request, ended: Ended, spelled: Spelled) -> tuple[Suffix, T
     is_outside = request.answer and ended.region == "content"
     last = request.vocabulary.content(request.answer[-1]) if is_outside else None
     return _read((*request.ends, ended.end.strip()), last or "", made, spelled)
+
+
+def known_answer(message: Message, shape: Shape) -> dict[str, Any]:
+    """A short answer with the names, ids and order of the real calls."""
+    calls = [(call.id, call.name, {"zqkey": HELD}) for call in message.tool_calls]
+    return assistant_message(shape, "" if calls else HELD, calls=calls)
+
+
+def parsed_answer(message: Message, shape: Shape) -> dict[str, Any]:
+    """The answer in the form that the template expects."""
+    calls = [(call.id, call.name, json.loads(call.arguments)) for call in message.tool_calls]
+    return assistant_message(shape, message.content, message.reasoning, calls)
 
 
 _TOOLS = tools_of([Call("zqtool", {"zqkey": ""})])

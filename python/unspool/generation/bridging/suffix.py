@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from unspool.generation.bridging.conversation import HELD, USER
+from unspool.formats.learning.probe import USER
 
-__all__ = ["Suffix", "find_suffix"]
+__all__ = ["HELD", "Suffix", "find_suffix"]
+
+#: A placeholder in the known answer for the model's last text or argument.
+HELD = "zqheld"
 
 
 @dataclass(frozen=True)
