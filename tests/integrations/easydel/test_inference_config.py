@@ -25,7 +25,7 @@ from transformers import (
 from unspool import ArgumentError
 from unspool.generation.sampling_params import SamplingParams, resolve_token_ids
 from unspool.integrations.easydel import InferenceConfig, PreCompileConfig, power_of_two_lengths
-from unspool.integrations.easydel.prefill_length import prefill_length as model_prefill_length
+from unspool.integrations.easydel.precompile import prefill_length as model_prefill_length
 
 counts = st.integers(1, 10**9)
 token_ids = st.integers(0, 2**31)

@@ -12,12 +12,11 @@ from unspool.errors import ArgumentError
 from unspool.generation import ConditioningHook, SamplingParams, StreamResult
 from unspool.generation.stream_generator import StreamGenerator
 from unspool.integrations.easydel.config import InferenceConfig, PreCompileConfig
-from unspool.integrations.easydel.content_parts import join_content_parts
 from unspool.integrations.easydel.outputs import PromptOutput, SampleState
-from unspool.integrations.easydel.precompile import PrecompiledShapes, TooLong, cut_prompt
-from unspool.integrations.easydel.prefill_length import prefill_length
+from unspool.integrations.easydel.precompile import PrecompiledShapes, prefill_length
 from unspool.integrations.easydel.process_prompts import PromptEvent, Requests, sample_states
 from unspool.integrations.easydel.progress import ProgressCallback
+from unspool.integrations.easydel.prompts import TooLong, cut_prompt, join_content_parts
 from unspool.integrations.easydel.saved_inference import FILE_NAME, read_inference, write_inference
 
 if TYPE_CHECKING:

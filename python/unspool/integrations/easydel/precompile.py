@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from typing import Any, Literal
+from typing import Any
 
+from unspool.core.records import require_count
 from unspool.errors import ArgumentError
+from unspool.generation import POSITION_NAMES, model_positions
 from unspool.integrations.easydel.config import PreCompileConfig
 
-__all__ = ["PrecompiledShapes", "TooLong", "cut_prompt"]
-
-TooLong = Literal["error", "truncate-left", "truncate-right"]
+__all__ = ["PrecompiledShapes", "prefill_length"]
 
 
 class PrecompiledShapes:
@@ -79,35 +79,24 @@ class PrecompiledShapes:
         return min((bucket for _, bucket in self._shapes if bucket >= length), default=None)
 
 
-def cut_prompt(
-    prompt: Any, tokenize: Callable[[Any], list[int]], limit: Callable[[], int], too_long: TooLong
-) -> list[int]:
-    """As of `vInference.fit_prompt`."""
-    if too_long not in ("error", "truncate-left", "truncate-right"):
-        raise ArgumentError(f"too_long is {too_long!r}; use 'error', 'truncate-left' or 'truncate-right'")
-    if _has_media(prompt):
-        raise ArgumentError(
-            "a prompt with images, sounds or embeddings cannot be cut; pass text or token ids"
-        )
-    most, ids = limit(), tokenize(prompt)
-    if len(ids) <= most:
-        return ids
-    if too_long == "error":
-        raise ArgumentError(
-            f"the prompt has {len(ids)} token ids, and the longest prefill length is {most}; shorten it, pass "
-            "too_long='truncate-left' or 'truncate-right', or precompile a longer one"
-        )
-    return ids[-most:] if too_long == "truncate-left" else ids[:most]
+def prefill_length(model: Any, max_new_tokens: int) -> int:
+    """The most token ids of a prompt after which `max_new_tokens` more fit into the model's positions.
 
-
-def _has_media(prompt: Any) -> bool:
-    """Whether a prompt is not text or token ids alone."""
-    if isinstance(prompt, Mapping):
-        if prompt.get("inputs_embeds") is not None:
-            return True
-        prompt = [prompt] if "role" in prompt else prompt.get("messages")
-    if not isinstance(prompt, (list, tuple)):
-        return False
-    contents = [message.get("content") for message in prompt if isinstance(message, Mapping)]
-    parts = [part for content in contents if isinstance(content, list) for part in content]
-    return any(part.get("type") not in ("text", "input_text") for part in parts)
+    Raises:
+        ArgumentError: The config has no number of positions, or `max_new_tokens` is below 1 or leaves no
+            room for a prompt.
+        TypeError: `max_new_tokens` is not an int.
+    """
+    require_count("max_new_tokens", max_new_tokens)
+    positions = model_positions(model)
+    if positions is None:
+        raise ArgumentError(
+            "the model's config does not show how long a prompt may be: neither model.config nor its text"
+            f" config has any of {', '.join(POSITION_NAMES)}; pass prefill_length"
+        )
+    limit, name = positions
+    if max_new_tokens >= limit:
+        raise ArgumentError(
+            f"max_new_tokens is {max_new_tokens}, but the model has {limit} positions ({name}); pass less than {limit}"
+        )
+    return limit - max_new_tokens
