@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from unspool.serve.metrics import read_metric
+from unspool.serve.metrics import Metrics
 
 from .conftest import TOOL, USER, Script, ScriptedModel
 
@@ -13,6 +13,10 @@ pytestmark = pytest.mark.anyio
 
 BODY = {"model": "m", "messages": USER}
 PATH = "/v1/chat/completions"
+
+
+def read_metric(metrics: Metrics, name: str, **labels: Any) -> float | None:
+    return metrics.registry.get_sample_value(f"unspool_{name}", labels)
 
 
 async def test_every_request_is_counted_by_its_end(make_client: Any) -> None:

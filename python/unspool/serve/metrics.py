@@ -141,8 +141,3 @@ def _status_of(code: int) -> Status:
     if code >= 500:
         return "error"
     return "invalid" if code >= 400 else "success"
-
-
-def read_metric(metrics: Metrics, name: str, **labels: Any) -> float | None:
-    """A metric's value, for tests and monitors in the same process."""
-    return metrics.registry.get_sample_value(f"unspool_{name}", labels)
