@@ -24,16 +24,15 @@ from unspool.serve.body import read_body
 from unspool.serve.chat import read_chat_request
 from unspool.serve.completions import read_completion_request
 from unspool.serve.guard import Guard
-from unspool.serve.health import health_routes
 from unspool.serve.messages import read_messages_request
 from unspool.serve.middleware import ApiKeys, Measured, ReportedErrors
-from unspool.serve.models import model_routes
 from unspool.serve.openapi import openapi_routes
 from unspool.serve.options import ServeOptions
 from unspool.serve.playground import OPEN_PATHS, playground_routes
 from unspool.serve.request_ids import RequestIds
 from unspool.serve.responses import read_response_request
 from unspool.serve.state import ServerState, state_of
+from unspool.serve.status import health_routes, model_routes
 from unspool.serve.tokenizing import tokenizing_routes
 
 if TYPE_CHECKING:
