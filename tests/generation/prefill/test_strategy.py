@@ -7,13 +7,7 @@ from typing import Any
 
 import pytest
 from unspool import ArgumentError
-from unspool.generation.prefill.strategy import (
-    STRATEGY_IDS,
-    choose_strategy,
-    is_native,
-    model_kind,
-    select_strategy,
-)
+from unspool.generation.prefill.strategy import STRATEGY_IDS, choose_strategy, is_native, model_kind
 
 TEXT, MULTIMODAL = "optimized-native-text", "optimized-native-multimodal"
 GENERIC, GENERIC_MULTIMODAL = "transformers-generic-text", "transformers-generic-multimodal"
@@ -28,8 +22,6 @@ TABLE = [
     ("transformers", True, "causal", GENERIC_MULTIMODAL),
     ("transformers", False, "seq2seq", SEQ2SEQ),
     ("transformers", True, "seq2seq", SEQ2SEQ),
-    ("optimized-native", False, "causal", TEXT),
-    ("transformers-generic", False, "causal", GENERIC),
     ("vllm", False, "causal", None),
     ("vllm", True, "seq2seq", None),
 ]
@@ -37,7 +29,6 @@ TABLE = [
 
 @pytest.mark.parametrize(("backend", "has_processor", "kind", "expected"), TABLE)
 def test_the_table(backend: str, has_processor: bool, kind: Any, expected: str | None) -> None:
-    assert select_strategy(backend, has_processor, kind) == expected
     assert choose_strategy("auto", backend, has_processor, kind) == expected
     assert choose_strategy("off", backend, has_processor, kind) is None
 

@@ -2,6 +2,6 @@
 
 from unspool.generation.prefill.config import PrefillConfig
 from unspool.generation.prefill.report import PrefillReport
-from unspool.generation.prefill.strategy import StrategyId, select_strategy
+from unspool.generation.prefill.strategy import StrategyId
 
-__all__ = ["PrefillConfig", "PrefillReport", "StrategyId", "select_strategy"]
+__all__ = ["PrefillConfig", "PrefillReport", "StrategyId"]

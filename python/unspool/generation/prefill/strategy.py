@@ -6,15 +6,7 @@ from typing import Any, Literal, get_args
 
 from unspool.errors import ArgumentError
 
-__all__ = [
-    "STRATEGY_IDS",
-    "ModelKind",
-    "StrategyId",
-    "choose_strategy",
-    "is_native",
-    "model_kind",
-    "select_strategy",
-]
+__all__ = ["STRATEGY_IDS", "ModelKind", "StrategyId", "choose_strategy", "is_native", "model_kind"]
 
 StrategyId = Literal[
     "optimized-native-text",
@@ -26,13 +18,6 @@ StrategyId = Literal[
 ModelKind = Literal["causal", "seq2seq"]
 
 STRATEGY_IDS: tuple[StrategyId, ...] = get_args(StrategyId)
-
-_BACKENDS = {
-    "native": "native",
-    "optimized-native": "native",
-    "transformers": "transformers",
-    "transformers-generic": "transformers",
-}
 
 # (backend, kind): the lane of a text prompt, the lane of a prompt that a processor prepares.
 _LANES: dict[tuple[str, ModelKind], tuple[StrategyId, StrategyId]] = {
@@ -56,27 +41,22 @@ def is_native(strategy: StrategyId | None) -> bool:
     return strategy is not None and strategy.startswith("optimized-native-")
 
 
-def select_strategy(backend: str, has_processor: bool, kind: ModelKind) -> StrategyId | None:
-    """The lane for a backend ("native" or "transformers"), or None if there is none.
-
-    None means that the prompt runs in one forward: an unknown backend, or an encoder-decoder model with the
-    native backend.
-    """
-    lanes = _LANES.get((_BACKENDS.get(backend, ""), kind))
-    return None if lanes is None else lanes[bool(has_processor)]
-
-
 def choose_strategy(strategy: str, backend: str, has_processor: bool, kind: ModelKind) -> StrategyId | None:
-    """`select_strategy`, unless the caller's setting ("auto", "off" or a lane's id) decides.
+    """The lane that the caller's setting ("auto", "off" or a lane's id) names; None: the prompt runs in one forward.
+
+    "auto" has no lane for an encoder-decoder model with the native backend.
+
+    Args:
+        backend: "native" or "transformers".
 
     Raises:
         ArgumentError: The requested lane does not fit the backend and the model.
     """
     if strategy == "off":
         return None
+    lanes = _LANES.get((backend, kind), ())
     if strategy == "auto":
-        return select_strategy(backend, has_processor, kind)
-    lanes = _LANES.get((_BACKENDS.get(backend, ""), kind), ())
+        return lanes[has_processor] if lanes else None
     for lane in lanes:
         if lane == strategy:
             return lane
