@@ -18,7 +18,7 @@ PUBLIC = (
 )  # fmt: skip
 FOLDER = Path(integrations.__file__).parent
 LAYERS = ("unspool.integrations.easydel", "unspool.integrations.ollm", "unspool.integrations.opentslm")
-FILES = sorted(file for layer in LAYERS for file in (FOLDER / layer.rpartition(".")[2]).rglob("*.py"))
+FILES = [*sorted((FOLDER / "easydel").glob("*.py")), FOLDER / "ollm.py", FOLDER / "opentslm.py"]
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(FOLDER)))

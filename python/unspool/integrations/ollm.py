@@ -1,16 +1,18 @@
-"""`PrefillScope`: oLLM's record of a prefill, which `to_dict` and `from_dict` preserve exactly."""
+"""oLLM's interfaces: the record of a prefill, and callbacks or events instead of iteration."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, Protocol, TypeVar, get_args
 
 from unspool.core.records import Record
 from unspool.errors import ArgumentError
+from unspool.generation import DeltaStream, StreamResult
 from unspool.generation.prefill import PrefillReport, StrategyId
 
-__all__ = ["GapId", "PrefillGap", "PrefillScope", "Recommendation", "gap_inventory"]
+__all__ = ["PrefillGap", "PrefillScope", "StreamSink", "gap_inventory", "send_to_sink", "status_events"]
 
 GapId = Literal[
     "prompt-tokenization-before-prefill", "full-attention-mask-before-prefill", "seq2seq-source-prefill"
@@ -92,7 +94,7 @@ def gap_inventory() -> tuple[PrefillGap, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrefillScope(_ExactRecord):
-    """Which lane a prompt took, and whether it ran in chunks.
+    """Which lane a prompt took, and whether it ran in chunks; `to_dict` and `from_dict` preserve it exactly.
 
     Args:
         strategy_id: The lane; None if there is none.
@@ -145,3 +147,46 @@ class PrefillScope(_ExactRecord):
     def _report(self) -> PrefillReport:
         names: Any = [field.name for field in fields(PrefillReport)]
         return PrefillReport(*(getattr(self, name) for name in names))
+
+
+class StreamSink(Protocol):
+    """Receives a stream: its status, then its texts, then the result."""
+
+    def on_status(self, message: str) -> None:
+        """Receive the name of the step that now runs."""
+
+    def on_text(self, text: str) -> None:
+        """Receive a part of the answer's text; it is never empty."""
+
+    def on_complete(self, result: StreamResult) -> None:
+        """Receive the result. If the model fails, its exception is raised and this is not called."""
+
+
+def send_to_sink(stream: DeltaStream, sink: StreamSink) -> StreamResult:
+    """Pass a stream to a sink. An exception of the model is raised here."""
+    sink.on_status("generating")
+    for text in stream.text():
+        sink.on_text(text)
+    result = stream.result
+    sink.on_complete(result)
+    return result
+
+
+def status_events(stream: DeltaStream) -> Iterator[str]:
+    """Yield a stream as server-sent events: `status`, then `text`, then either `complete` or `error`."""
+    yield _event("status", {"message": "generating"})
+    try:
+        for text in stream.text():
+            yield _event("text", {"text": text})
+    except Exception as error:
+        yield _event("error", {"message": str(error), "type": type(error).__name__})
+        return
+    result = stream.result
+    yield _event(
+        "complete",
+        {"text": result.text, "finish_reason": result.finish_reason, "metadata": dict(result.metadata)},
+    )
+
+
+def _event(name: str, data: dict[str, object]) -> str:
+    return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"

@@ -1,4 +1,4 @@
-"""`SampleGenerator`: a `StreamGenerator` for samples of your own."""
+"""OpenTSLM's streaming interface: text for one sample, whose model inputs its class makes."""
 
 from __future__ import annotations
 
