@@ -116,11 +116,11 @@ class Message:
         """The message of a chat completion's choice.
 
         Args:
-                incomplete_calls: "withhold": only complete calls, since clients assume that every call is
-                    complete; "forward": all calls.
+            incomplete_calls: "withhold": only complete calls, since clients assume that every call is
+                complete; "forward": all calls.
 
         Raises:
-                ArgumentError: `incomplete_calls` is neither.
+            ArgumentError: `incomplete_calls` is neither.
         """
         if incomplete_calls not in ("forward", "withhold"):
             raise ArgumentError(f"incomplete_calls is '{incomplete_calls}'; use 'forward' or 'withhold'")
