@@ -20,9 +20,8 @@ from unspool.generation.transformers_backend import generate_with_transformers
 if TYPE_CHECKING:
     from unspool._core import DeltaChannel
     from unspool.generation.hooks import ConditioningHook
-    from unspool.generation.prefill.config import PrefillConfig
     from unspool.generation.prefill.prepared import PreparedPrompt
-    from unspool.generation.prefill.strategy import StrategyId
+    from unspool.generation.prefill.strategy import PrefillConfig, StrategyId
     from unspool.generation.prompts.prompt_encoder import PromptEncoder
     from unspool.generation.rows import Rows
     from unspool.generation.settings import GenerationSettings

@@ -20,9 +20,8 @@ from unspool.generation.delta_stream import DeltaStream
 from unspool.generation.hooks import ConditioningHook
 from unspool.generation.logits import check_native
 from unspool.generation.logprobs import LogprobRecorder, check_recordable
-from unspool.generation.prefill.config import PrefillConfig
 from unspool.generation.prefill.context_limit import model_positions
-from unspool.generation.prefill.strategy import choose_strategy, model_kind
+from unspool.generation.prefill.strategy import PrefillConfig, choose_strategy, model_kind
 from unspool.generation.prompts.prompt import prompt_end
 from unspool.generation.prompts.prompt_encoder import PromptEncoder
 from unspool.generation.rows import Rows

@@ -14,8 +14,8 @@ from unspool.errors import PrefillError
 from unspool.generation.prefill.cache import make_cache
 from unspool.generation.prefill.cache_name import default_cache_name, named_for, output_cache
 from unspool.generation.prefill.causal import prefill_causal
-from unspool.generation.prefill.config import PrefillConfig
 from unspool.generation.prefill.forward import ForwardCaller
+from unspool.generation.prefill.strategy import PrefillConfig
 
 TEXT, NATIVE = "transformers-generic-text", "optimized-native-text"
 PROMPT = [(7 * index * index + 3 * index) % 290 + 3 for index in range(29)]

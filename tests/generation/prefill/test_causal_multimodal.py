@@ -10,8 +10,8 @@ import torch
 import transformers
 from unspool.generation.prefill.cache import make_cache
 from unspool.generation.prefill.causal import prefill_causal
-from unspool.generation.prefill.config import PrefillConfig
 from unspool.generation.prefill.forward import ForwardCaller
+from unspool.generation.prefill.strategy import PrefillConfig
 
 GENERIC, NATIVE = "transformers-generic-multimodal", "optimized-native-multimodal"
 IMAGE = [298] * 4

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 from unspool import ArgumentError
-from unspool.generation.prefill.config import PrefillConfig
-from unspool.generation.prefill.strategy import STRATEGY_IDS
+from unspool.generation.prefill.strategy import STRATEGY_IDS, PrefillConfig
 
 
 @pytest.mark.parametrize("chunk_tokens", [0, -1])

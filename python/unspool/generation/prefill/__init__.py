@@ -1,7 +1,6 @@
 """Prompts on their way into a model: in chunks while they are tokenized."""
 
-from unspool.generation.prefill.config import PrefillConfig
 from unspool.generation.prefill.report import PrefillReport
-from unspool.generation.prefill.strategy import StrategyId
+from unspool.generation.prefill.strategy import PrefillConfig, StrategyId
 
 __all__ = ["PrefillConfig", "PrefillReport", "StrategyId"]

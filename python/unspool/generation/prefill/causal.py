@@ -16,7 +16,6 @@ from unspool.generation.prefill.cache import (
     repeat_cache,
 )
 from unspool.generation.prefill.cache_name import output_cache
-from unspool.generation.prefill.config import PrefillConfig
 from unspool.generation.prefill.continuation import cannot_continue, chunk_limit, wants_embedded_text
 from unspool.generation.prefill.forward import ONE_STEP, ForwardCaller
 from unspool.generation.prefill.placeholders import (
@@ -29,7 +28,7 @@ from unspool.generation.prefill.placeholders import (
 )
 from unspool.generation.prefill.prepared import PreparedPrompt
 from unspool.generation.prefill.report import APPLIED, NOT_LONGER, PrefillReport
-from unspool.generation.prefill.strategy import StrategyId, is_native
+from unspool.generation.prefill.strategy import PrefillConfig, StrategyId, is_native
 from unspool.generation.prompts.split_inputs import PromptInputs, split_inputs
 
 if TYPE_CHECKING:

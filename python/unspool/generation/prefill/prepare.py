@@ -16,8 +16,7 @@ from unspool.generation.prefill.report import APPLIED, NOT_LONGER, PrefillReport
 from unspool.generation.prefill.strategy import model_kind
 
 if TYPE_CHECKING:
-    from unspool.generation.prefill.config import PrefillConfig
-    from unspool.generation.prefill.strategy import StrategyId
+    from unspool.generation.prefill.strategy import PrefillConfig, StrategyId
     from unspool.generation.prompts.prompt import Prompt
     from unspool.generation.prompts.prompt_encoder import PromptEncoder
     from unspool.generation.settings import GenerationSettings

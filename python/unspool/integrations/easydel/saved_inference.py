@@ -32,7 +32,6 @@ def write_inference(
     directory: str | os.PathLike[str], engine: StreamGenerator, name: str, shapes: Sequence[tuple[int, int]]
 ) -> Path:
     """As of `vInference.save_inference`."""
-    prefill = engine.prefill
     data = {
         "version": VERSION,
         "name": name,
@@ -40,7 +39,7 @@ def write_inference(
         "format": _format_name(engine.format),
         "reasoning": engine.reasoning,
         "backend": engine.backend,
-        "prefill": {"chunk_tokens": prefill.chunk_tokens, "strategy": prefill.strategy},
+        "prefill": engine.prefill.to_dict(),
         "parser_options": dict(engine.parser_options),
         "precompiled": [list(shape) for shape in shapes],
     }
@@ -70,9 +69,8 @@ def read_inference(file: Path) -> tuple[dict[str, Any], list[tuple[int, int]]]:
         arguments = {
             **dict(data["parser_options"]),
             **{name: data[name] for name in ("name", "format", "reasoning", "backend")},
-            "config": None
-            if config == InferenceConfig()
-            else config,  # None: of a model without an end token
+            # None: of a model without an end token.
+            "config": None if config == InferenceConfig() else config,
             "prefill": PrefillConfig.read(data["prefill"]),
         }
     except UnknownFormatError as error:
