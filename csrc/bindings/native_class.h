@@ -1,5 +1,9 @@
 // Rules for every native class: no method runs before __init__, and the garbage collector sees the
 // Python objects that an instance holds.
+//
+// pybind11 does not promise either. `SomeClass.__new__(SomeClass).method()` would run a method on
+// memory that no constructor has seen; a cycle through a native object, such as a streamer and the
+// channel's callback that refers to it, would never be freed.
 #pragma once
 
 #include <pybind11/pybind11.h>

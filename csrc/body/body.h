@@ -1,4 +1,17 @@
 // The interface for reading a call inside its region; one reader per grammar.
+//
+// What its owner (CallReader) may rely on:
+//
+//   put          any piece of the text. The sink hears of the name, the arguments, the end, in this
+//                order, during the put in which they become certain
+//   consumed     the bytes that it took. It takes less only at the end of a call, or at a fault
+//   unread       bytes of earlier puts that turned out not to be its own: the beginning of a tag
+//   undecided_bytes   how many of the last bytes could still become unread
+//
+// At the end of the output there are three questions: is the call whole (may_end_here), what is
+// certain (end), and, with repair, what completes it (complete).
+//
+// A body never looks at what follows its call, except at the bytes that tell where the call ends.
 #pragma once
 
 #include <memory>

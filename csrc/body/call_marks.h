@@ -1,4 +1,12 @@
 // The positions of a call's parts in its text, as reported by its readers; only for labels.
+//
+//   {"name": "f", "arguments": {"a": 1}}    marks at the bytes of
+//             name, name_end                 f
+//             arguments … arguments_end      {"a": 1}
+//             key, key_end, value, value_end within it
+//
+// A mark's place counts from the call's first byte. A body knows only its put, and may learn of a
+// part when its first bytes are in an earlier put, so a place may be given as negative.
 #pragma once
 
 #include <algorithm>

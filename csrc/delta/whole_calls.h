@@ -1,4 +1,9 @@
 // A filter on deltas that emits only complete calls, for clients that must never see a partial one.
+//
+//   content "Hi"    begin 0, arguments, end (cut off)    begin 1, arguments, end    finish
+//   content "Hi"                                         begin 0, arguments, end    finish
+//
+// The second line is what passes: the broken call is gone, and the next one has its number.
 #pragma once
 
 #include <cstdint>

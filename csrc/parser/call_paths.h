@@ -1,4 +1,8 @@
 // The paths of values in the arguments of a stream's calls: a tree of keys and indices.
+//
+//   {"days": [1, 2]}     0 the root   1 0.days   2 1[0]   3 1[1]
+//
+// A label stores a path as one number, and a new value adds one node.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,9 @@
 // Writes calls as events. Every parser uses it, so that each call has its index, its id, and
 // arguments that were checked by the guard.
+//
+// One call after the other: begin, put, end. The index counts all calls that began, also those
+// beyond `max_calls`; the guard sees every byte of the arguments; the tally remembers how calls
+// ended, for the finish reason.
 #pragma once
 
 #include <cstdint>

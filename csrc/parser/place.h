@@ -1,4 +1,10 @@
 // The parser's position in the output. A trial keeps a copy of it, to go back to.
+//
+// `space` and `idle` hold what lies between two things and is not decided by either:
+//
+//   Hi.</think> \n <tool_call>      " \n " is `space`; the opener makes it markup
+//   Hi. \n you                      the same, and the text makes it text
+//   Hi. <|im_end|> you              the marker is `idle`, with the space before it
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,14 @@
 // The input after a marker that may be a mention. Its events wait until it parses as a call. If it
 // does not, the input is read again without that marker.
+//
+// The life of a trial:
+//
+//   begin     at a marker. The state before it is kept (Start), and events go to `events()`
+//   keep      every piece of input after the marker is kept as well
+//   settle    the text parses as a call: the waiting events are appended to the caller's
+//   drop      it does not: the state of Start returns, and the input is read again
+//
+// One trial at a time: openers within a trial's input are part of it.
 #pragma once
 
 #include <algorithm>

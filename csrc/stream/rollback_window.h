@@ -1,4 +1,7 @@
 // Undoes the last token ids of a stream: keeps the ids, and copies of the stream from before them.
+//
+// A stream cannot run backwards, but a copy of it can run forwards again: rollback takes the last
+// checkpoint before the place, and reads the ids from there to the place once more.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,7 @@
 // Like std::unique_ptr, but copyable: a copy owns its own object.
+//
+// A stream is copied for forks and rollback, so all of its parts are copyable values. This is the
+// pointer for parts that most streams do not have, or whose class is known only at run time.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,8 @@
 // Finds the next significant byte, sixteen at a time.
+//
+// A short text has no sixteen bytes to load, and reading past its end is not allowed. It is loaded
+// as two halves that overlap (`find_in_short`): a byte that stands twice in the block does no harm,
+// since the index is computed back.
 #pragma once
 
 #include <array>

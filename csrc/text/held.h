@@ -1,4 +1,7 @@
 // Text that was read but not yet emitted, and the reason.
+//
+// For hosts that show or debug a stream: `<tool_c` is held as the beginning of a marker, and
+// `markers()` names the markers that it may become.
 #pragma once
 
 #include <cstddef>

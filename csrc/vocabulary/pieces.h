@@ -1,4 +1,7 @@
 // Maps each piece of text to the token ids that it came from.
+//
+// A piece may have several ids (a character of three byte tokens) and an id may have no piece of
+// its own yet (the first of those three).
 #pragma once
 
 #include <cstddef>
