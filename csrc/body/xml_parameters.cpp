@@ -114,8 +114,8 @@ std::size_t XmlParameters::read_plain(std::string_view text) {
   const std::size_t space = std::min(text.find_first_not_of(kSpace), text.size());
   switch (state_) {
     case State::parameter:
-      if (slot_.json_body && !has_parameters_ && text[0] == '{') {
-        has_parameters_ = has_json_ = true;
+      if (slot_.json_body && written_ == Written::nothing && text[0] == '{') {
+        written_ = Written::json;
         reader_.reset();
         enter(State::json);
       }
@@ -169,13 +169,13 @@ void XmlParameters::read_between(const MarkerCursor::Found& found) {
 void XmlParameters::on_marker_between(const MarkerCursor::Found& found) {
   switch (static_cast<Role>(found.marker->role)) {
     case Role::parameter_open:
-      if (has_json_) return fail("a parameter follows the call's JSON");
+      if (written_ == Written::json) return fail("a parameter follows the call's JSON");
       return open_parameter();
     case Role::json_open:
-      if (has_parameters_) return fail("JSON follows the parameters");
+      if (written_ != Written::nothing) return fail("JSON follows the parameters");
       return tail_.clear();
     case Role::json_close:
-      if (!has_json_) return fail("a closing tag closes nothing");
+      if (written_ != Written::json) return fail("a closing tag closes nothing");
       return tail_.clear();
     case Role::section_close: closed_section_ = true; [[fallthrough]];
     case Role::body_close: tail_.clear(); return end_call(found.text);
@@ -187,19 +187,20 @@ void XmlParameters::on_marker_between(const MarkerCursor::Found& found) {
 
 // Another call, or its opener, is in the place of this call's closer.
 void XmlParameters::end_without_closer() {
-  if (!has_parameters_) return fail("the call is not closed");
+  if (written_ == Written::nothing) return fail("the call is not closed");
   unread_ = std::exchange(tail_, {});
   end_call({});
 }
 
 void XmlParameters::end_call(std::string_view closer) {
-  if (is_wrapper_ && aside_.starts_with('{')) {
+  if (written_ == Written::wrapper && aside_.starts_with('{')) {
     out_ += aside_;
   } else {
     write_wrapper();
-    if (!has_json_) out_ += has_parameters_ ? "}" : "{}";
+    if (written_ == Written::nothing) out_ += '{';
+    if (written_ != Written::json) out_ += '}';
   }
-  is_whole_ = true;
+  written_ = Written::all;
   closer_ = closer;
   state_ = State::done;
 }
@@ -353,11 +354,12 @@ TypeSet XmlParameters::types_of_key(std::string_view attributes) const {
 
 void XmlParameters::begin_value(std::size_t behind) {
   if (!take_name(key_)) return fail("a parameter is written twice");
-  holds_tag_ = is_unopened_ = closed_value_ = false;
+  holds_tag_ = is_unopened_ = false;
+  closes_ = Closes::nothing;
   write_wrapper();
   if (!is_doubled_) begin_parameter();
   const std::size_t before_key = state_ == State::next_key ? tail_tag_ : 0;
-  mark_parameter(is_wrapper_ ? std::string_view() : std::string_view(key_),
+  mark_parameter(written_ == Written::wrapper ? std::string_view() : std::string_view(key_),
                  tail_.text().substr(before_key), slot_.trim, behind);
   tail_.clear();
   value_.begin(types_, value_out());
@@ -366,14 +368,15 @@ void XmlParameters::begin_value(std::size_t behind) {
 
 // The first parameter may hold all arguments: `arguments`, if the tool has none of that name.
 void XmlParameters::begin_parameter() {
-  is_wrapper_ = !has_parameters_ && key_ == kWrapper && schema_ != nullptr &&
-                !schema_->parameters.empty() && schema_->find(kWrapper) == nullptr;
-  if (is_wrapper_) {
+  const bool is_first = written_ == Written::nothing;
+  const bool is_wrapper = is_first && key_ == kWrapper && schema_ != nullptr &&
+                          !schema_->parameters.empty() && schema_->find(kWrapper) == nullptr;
+  if (is_wrapper) {
     types_ = types_ | TypeSet(TypeSet::object | TypeSet::string);
   } else {
-    begin_member(key_, !has_parameters_, out_);
+    begin_member(key_, is_first, out_);
   }
-  has_parameters_ = true;
+  written_ = is_wrapper ? Written::wrapper : Written::members;
 }
 
 // The value's opener is missing: the text after the name is the value.
@@ -395,7 +398,7 @@ void XmlParameters::end(CallSink& sink) {
 
 // The output ends here. A held possible tag does not belong to the value.
 void XmlParameters::cut_off() {
-  if (state_ == State::after_tag && (closed_value_ || !holds_tag_)) {
+  if (may_end_value()) {
     end_value();
     if (ends_call()) {
       end_call({});
@@ -416,18 +419,18 @@ void XmlParameters::complete(CallSink& sink) {
     if (!after.empty() && !is_space(after[0])) return;
   }
   if (is_in_value()) {
-    if (holds_tag_ || is_wrapper_ || !value_.close(value_out())) return;
+    if (holds_tag_ || written_ == Written::wrapper || !value_.close(value_out())) return;
     repairs_ |= value_.repairs();
   }
   repairs_ |= kClosed;
-  if (!is_whole_) end_call({});
+  if (written_ != Written::all) end_call({});
   sink.put_written(out_);
   sink.end_call();
 }
 
 std::size_t XmlParameters::undecided_bytes() const {
   return tail_.size() + (state_ == State::value ? cursor_.held().size() : 0) +
-         (state_ == State::after_tag || is_in_value() ? value_.undecided_bytes() : 0);
+         (state_ >= State::value ? value_.undecided_bytes() : 0);
 }
 
 void XmlParameters::add_held(Held& out) const {
@@ -444,11 +447,12 @@ void XmlParameters::add_held(Held& out) const {
 void XmlParameters::visit(Archive& archive) {
   TagBody::visit(archive);
   archive.given(slot_, members_);
-  archive.choice(state_, State::done);
-  archive(has_parameters_, has_json_, is_whole_, reader_, key_, key_end_, types_, value_);
+  archive.choice(state_, State::call_name);
+  archive.choice(written_, Written::all);
+  archive.choice(closes_, Closes::call);
+  archive(reader_, key_, key_end_, types_, value_);
   if (members_) archive(*members_);
-  archive(holds_tag_, is_unopened_, is_wrapper_, tail_, tail_tag_, tail_end_, tail_count_);
-  archive(closed_value_, closed_call_, released_);
+  archive(holds_tag_, is_unopened_, tail_, tail_tag_, tail_end_, tail_count_, released_);
 }
 
 }  // namespace unspool

@@ -26,8 +26,9 @@ class XmlParameters final : public TagBody {
   BodyResult put_token(Symbol symbol, std::string_view literal, CallSink& sink) override;
   void end(CallSink& sink) override;
   bool may_end_here(CallSink&) override {
-    const bool is_whole_json = state_ == State::parameter && has_json_ && cursor_.is_idle();
-    return is_whole_json || (state_ == State::after_tag && ends_call());
+    const bool is_whole_json =
+        state_ == State::parameter && written_ == Written::json && cursor_.is_idle();
+    return is_whole_json || ends_call();
   }
   void complete(CallSink& sink) override;
   std::size_t undecided_bytes() const override;
@@ -39,15 +40,26 @@ class XmlParameters final : public TagBody {
   enum class State : std::uint8_t {
     parameter,  // between parameters
     key,        // inside a parameter's name
-    value,      // inside a value
-    after_tag,  // after a closing tag that may be part of the value
-    next_key,   // after the opener of a parameter that may be part of the value
-    key_end,    // in a value, after a tag that ends a name
-    next_call,  // in a value, after the opener of a call
-    call_name,  // after that and the call's name
     json,       // inside a JSON object that replaces the parameters
     done,
+    // From here on, in a value:
+    value,      // inside its text
+    after_tag,  // after a closing tag that may be part of it
+    next_key,   // after the opener of a parameter that may be part of it
+    key_end,    // after a tag that ends a name
+    next_call,  // after the opener of a call
+    call_name,  // after that and the call's name
   };
+  /// The arguments in the output so far.
+  enum class Written : std::uint8_t {
+    nothing,
+    json,     // one JSON object
+    wrapper,  // nothing: the first value, in `aside_`, may be an object with all arguments
+    members,  // parameters, without the last brace
+    all,
+  };
+  /// What the held tag closes.
+  enum class Closes : std::uint8_t { nothing, value, call };
   /// Whether the text read as a key so far can be a key.
   enum class KeyFit : std::uint8_t { fits, text_after, broken };
   /// The parts before a value: the name, the attributes after it, the text after its quote.
@@ -84,15 +96,15 @@ class XmlParameters final : public TagBody {
   void open_parameter();
   void read_only_value(const MarkerCursor::Found& found);
   void open_only_parameter(std::size_t behind);
+  /// Whether the held tag may end the value: of one that contains a tag, only its own closer can.
+  bool may_end_value() const {
+    return state_ == State::after_tag && (closes_ == Closes::value || !holds_tag_);
+  }
   bool ends_call() const {
-    return !has_failed() && (closed_call_ || closed_section_) && (closed_value_ || !holds_tag_);
+    return may_end_value() && !has_failed() && (closes_ == Closes::call || closed_section_);
   }
-  /// Whether it is inside a value that nothing has ended.
-  bool is_in_value() const {
-    return state_ == State::value || state_ == State::next_key || state_ == State::key_end ||
-           state_ == State::next_call || state_ == State::call_name ||
-           (state_ == State::after_tag && !closed_value_ && holds_tag_);
-  }
+  /// Whether it is inside a value that nothing can have ended.
+  bool is_in_value() const { return state_ >= State::value && !may_end_value(); }
   void end_call_after_tag();
   void end_call(std::string_view closer);
   void end_without_closer();
@@ -121,10 +133,8 @@ class XmlParameters final : public TagBody {
 
   const ParametersSlot& slot_;
   State state_ = State::parameter;
-  bool has_parameters_ = false;
-  bool has_json_ = false;  // all arguments were one JSON object
-  bool is_whole_ = false;  // their last brace has been written
-  ValueReader reader_;     // of all arguments
+  Written written_ = Written::nothing;
+  ValueReader reader_;  // of all arguments
   std::optional<ValueMarks> members_;
 
   std::string key_;
@@ -133,7 +143,6 @@ class XmlParameters final : public TagBody {
   TaggedValue value_;
   bool holds_tag_ = false;    // a tag in the value was text
   bool is_unopened_ = false;  // the value's opener was missing
-  bool is_wrapper_ = false;   // the value may be an object with all arguments
 
   // Text that may have to be read again: everything since the last tag that counted. In `after_tag`
   // and `next_key` it begins with a tag that may belong to the value.
@@ -141,8 +150,7 @@ class XmlParameters final : public TagBody {
   std::size_t tail_tag_ = 0;    // length of its first tag
   std::size_t tail_end_ = 0;    // where the call ends in it
   std::size_t tail_count_ = 0;  // white space and further markers in it
-  bool closed_value_ = false;
-  bool closed_call_ = false;
+  Closes closes_ = Closes::nothing;
   std::string released_;
 };
 

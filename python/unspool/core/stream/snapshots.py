@@ -8,7 +8,7 @@ __all__ = ["seal", "unseal"]
 
 _MAGIC = b"unspoolS"
 #: Version of the state's layout; other versions are rejected.
-_VERSION = 1
+_VERSION = 2
 _TAG_BYTES = 16
 
 _KINDS = {

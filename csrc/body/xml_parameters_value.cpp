@@ -38,17 +38,19 @@ void XmlParameters::value_text(std::string_view text) {
   }
 }
 
-std::string& XmlParameters::value_out() { return is_doubled_ || is_wrapper_ ? aside_ : out_; }
+std::string& XmlParameters::value_out() {
+  return is_doubled_ || written_ == Written::wrapper ? aside_ : out_;
+}
 
 // Marks that the held or last text is the tag after the value.
 void XmlParameters::mark_value_end() {
-  mark_parameter_end(value_.trim_at_end(closed_value_),
+  mark_parameter_end(value_.trim_at_end(closes_ == Closes::value),
                      tail_.is_empty() ? closer_.size() : tail_.size());
 }
 
 void XmlParameters::end_value() {
   mark_value_end();
-  value_.end(closed_value_, value_out());
+  value_.end(closes_ == Closes::value, value_out());
   check_value();
   repairs_ |= value_.repairs();
   if (is_doubled_) aside_.clear();
@@ -70,11 +72,11 @@ void XmlParameters::check_value() {
 
 // The first parameter did not hold all arguments.
 void XmlParameters::write_wrapper() {
-  if (!is_wrapper_) return;
+  if (written_ != Written::wrapper) return;
   out_ += "{\"arguments\": ";
   out_ += aside_;
   aside_.clear();
-  is_wrapper_ = false;
+  written_ = Written::members;
 }
 
 // A tag in a value: it ends the value if the text after it proves that.
@@ -96,10 +98,12 @@ void XmlParameters::on_tag(const MarkerCursor::Found& found) {
     default: break;
   }
   hold_tag(found, State::after_tag);
-  closed_value_ = role == Role::value_close;
-  closed_call_ = role == Role::body_close;
+  const bool closes_call = role == Role::body_close;
+  closes_ = role == Role::value_close ? Closes::value
+            : closes_call             ? Closes::call
+                                      : Closes::nothing;
   closed_section_ = false;
-  closer_ = closed_call_ ? found.text : std::string_view{};
+  closer_ = closes_call ? found.text : std::string_view{};
 }
 
 // Only the call's closer ends its only value. If it needs a line of its own, one within a line is
@@ -208,7 +212,7 @@ std::size_t XmlParameters::hold_space(std::string_view space) {
 void XmlParameters::read_after_tag(const MarkerCursor::Found& found) {
   if (!released_.empty()) {
     // The call's closer directly before the section's ends the value; otherwise text continues it.
-    return closed_call_ && closed_section_ ? end_call_after_tag() : take_tag_as_text();
+    return closes_ == Closes::call && closed_section_ ? end_call_after_tag() : take_tag_as_text();
   }
   if (found.marker != nullptr) on_marker_after_tag(found);
 }
@@ -223,7 +227,7 @@ void XmlParameters::on_marker_after_tag(const MarkerCursor::Found& found) {
     case Role::json_close:
     case Role::value_close: return take_tag_as_text();
     case Role::body_close:
-      if (closed_value_) return on_call_closer_after_value(found.text);
+      if (closes_ == Closes::value) return on_call_closer_after_value(found.text);
       break;
     case Role::section_close: on_section_closer_after_tag(found.text); break;
     case Role::ignore: break;
@@ -234,7 +238,7 @@ void XmlParameters::on_marker_after_tag(const MarkerCursor::Found& found) {
 
 // The value's closer counts if the call continues after it.
 void XmlParameters::continue_after_value(Role role) {
-  if (!closed_value_ || closed_section_) return take_tag_as_text();
+  if (closes_ != Closes::value || closed_section_) return take_tag_as_text();
   if (!finish_value()) return;
   role == Role::parameter_open ? open_parameter() : fail("JSON follows the parameters");
 }
@@ -246,7 +250,8 @@ void XmlParameters::on_call_closer_after_value(std::string_view closer) {
 }
 
 void XmlParameters::on_section_closer_after_tag(std::string_view closer) {
-  if (!closed_section_ && !closed_call_) note_closer(closer);  // the call's own closer is missing
+  // The call's own closer is missing.
+  if (!closed_section_ && closes_ != Closes::call) note_closer(closer);
   closed_section_ = true;
 }
 
@@ -257,11 +262,12 @@ void XmlParameters::note_closer(std::string_view closer) {
 
 // The following text proves that the call has ended; others read it.
 void XmlParameters::end_call_after_tag() {
-  if (!closed_value_ && holds_tag_) return fail("a parameter is not closed");
+  if (!may_end_value()) return fail("a parameter is not closed");
   if (!finish_value()) return;
   unread_ = tail_.from(tail_end_);
   tail_.clear();
-  closed_section_ = closed_section_ && !closed_call_;  // text after the call is for others
+  // Text after the call's own closer is for others.
+  closed_section_ = closed_section_ && closes_ != Closes::call;
   end_call(closer_);
 }
 
@@ -269,7 +275,8 @@ void XmlParameters::end_call_after_tag() {
 void XmlParameters::take_tag_as_text() {
   const Letters again = std::exchange(tail_, {});
   holds_tag_ = true;
-  closed_value_ = closed_call_ = closed_section_ = false;
+  closes_ = Closes::nothing;
+  closed_section_ = false;
   enter(State::value);
   value_text(again.text().substr(0, tail_tag_));
   read_again(again.from(tail_tag_));
