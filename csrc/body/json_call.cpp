@@ -44,7 +44,7 @@ void JsonCall::link(CallMarks* marks) {
 
 BodyResult JsonCall::put(std::string_view text, CallSink& sink) {
   // Text inside a string of the arguments that changes no state: most of a long call.
-  if (part_ == Part::arguments && is_announced_ && !mends_ && reader_.in_text() &&
+  if (part_ == Part::arguments && is_announced() && !mends_ && reader_.in_text() &&
       find_json_special(text, 0) == text.size()) {
     sink.put_arguments(text);
     return {text.size(), ScanStatus::more};
@@ -52,16 +52,15 @@ BodyResult JsonCall::put(std::string_view text, CallSink& sink) {
   sink_ = &sink;
   unread_from_ = 0;
   BodyResult result = read(text);
-  if (keeps_unread_) unread_.append(text, unread_from_, result.consumed - unread_from_);
-  if (unread_.size() > kMaxUnreadBytes) keeps_unread_ = false;
-  if (!keeps_unread_) unread_.clear();
+  if (unread_) unread_->append(text, unread_from_, result.consumed - unread_from_);
+  if (unread_ && unread_->size() > kMaxUnreadBytes) unread_.reset();
   if (result.status == ScanStatus::failed) result.unread = unread();
   return result;
 }
 
 std::string_view JsonCall::unread() const {
-  if (keeps_unread_) return unread_;
-  return is_announced_ && depth_ > 0 ? reader_.unwritten() : std::string_view{};
+  if (unread_) return *unread_;
+  return is_announced() && depth_ > 0 ? reader_.unwritten() : std::string_view{};
 }
 
 BodyResult JsonCall::read(std::string_view text) {
@@ -159,7 +158,7 @@ const char* JsonCall::fault() {
   if (mends_) return kNotMended;
   if (is_text() || part_ == Part::encoded) return "an escape in a string is not JSON";
   if (part_ == Part::structure && depth_ == 0) {
-    if (!in_array_) return "the call is not a JSON object";
+    if (list_ == List::none) return "the call is not a JSON object";
     return reader_.wants_value() ? "a call in the list is not a JSON object"
                                  : "the list of calls is not valid JSON";
   }
@@ -195,7 +194,7 @@ JsonCall::Answer JsonCall::begin_outside(char first, std::size_t depth) {
   } else if (depth > 0) {
     return refuse("a call in the list is not a JSON object");
   } else if (first == '[') {
-    in_array_ = true;
+    list_ = List::empty;
   } else {
     return refuse("the call is not a JSON object");
   }
@@ -203,8 +202,9 @@ JsonCall::Answer JsonCall::begin_outside(char first, std::size_t depth) {
 }
 
 void JsonCall::begin_object() {
-  has_name_ = has_arguments_ = arguments_done_ = is_announced_ = is_flat_ = false;
-  keeps_unread_ = false;
+  stage_ = Stage::unnamed;
+  arguments_ = Arguments::none;
+  unread_.reset();
   other_depths_ = name_depth_ = 0;
   name_.clear();
   id_.clear();
@@ -215,7 +215,7 @@ void JsonCall::begin_object() {
 JsonCall::Answer JsonCall::on_key(std::size_t depth, std::size_t at) {
   if (marks_members()) return members_->on_key(depth, at);
   if (part_ != Part::structure) return Answer::proceed;
-  if (slot_.name_is_key && !has_name_) mark(CallMark::Kind::name, at + 1);
+  if (slot_.name_is_key && !has_name()) mark(CallMark::Kind::name, at + 1);
   key_.clear();
   return begin_text(Part::key, depth);
 }
@@ -223,7 +223,7 @@ JsonCall::Answer JsonCall::on_key(std::size_t depth, std::size_t at) {
 JsonCall::Answer JsonCall::on_key_end(std::size_t depth, std::size_t at) {
   if (marks_members()) return members_->on_key_end(depth, at);
   if (part_ != Part::key) return Answer::proceed;
-  if (slot_.name_is_key && !has_name_) mark(CallMark::Kind::name_end, at);
+  if (slot_.name_is_key && !has_name()) mark(CallMark::Kind::name_end, at);
   out_ += '"';  // completes what the decoder may hold
   take_text(key_);
   out_.pop_back();
@@ -235,30 +235,30 @@ JsonCall::Answer JsonCall::on_colon(std::size_t) {
   if (part_ != Part::structure) return Answer::proceed;
   key_kind_ = classify_key();
   // Only its keys identify a bare object as a call.
-  if (is_tentative_ && key_kind_ == Key::other && !has_name_ && !has_arguments_ && key_ != "type") {
+  if (is_tentative_ && key_kind_ == Key::other && !has_name() && !has_arguments() &&
+      key_ != "type") {
     return refuse("the object is not a call");
   }
-  const bool is_beside = key_kind_ == Key::other && has_name_ && depth_ == name_depth_;
+  const bool is_beside = key_kind_ == Key::other && has_name() && depth_ == name_depth_;
   return is_beside ? begin_flat() : Answer::proceed;
 }
 
 // If the key is the name, every member is a call.
 JsonCall::Answer JsonCall::on_comma(std::size_t depth, std::size_t at) {
   if (marks_members()) return members_->on_comma(depth, at);
-  const bool ends_call = part_ == Part::structure && depth_ > 0 && slot_.name_is_key && has_name_;
+  const bool ends_call = part_ == Part::structure && depth_ > 0 && slot_.name_is_key && has_name();
   if (!ends_call) return Answer::proceed;
-  if (!is_announced_ && !announce()) return Answer::refuse;
-  if (!has_arguments_) put_arguments("{}");
-  sink_->end_call();
-  has_calls_ = has_ended_ = true;
+  if (!is_announced() && !announce()) return Answer::refuse;
+  if (!has_arguments()) put_arguments("{}");
+  end_call();
   begin_object();
   return Answer::stop;
 }
 
 JsonCall::Key JsonCall::classify_key() {
-  if (slot_.name_is_key && !has_name_) {
+  if (slot_.name_is_key && !has_name()) {
     name_ = key_;
-    has_name_ = !name_.empty();
+    if (!name_.empty()) stage_ = Stage::named;
     return Key::arguments;
   }
   if (contains(slot_.name_keys, key_)) return Key::name;
@@ -271,7 +271,7 @@ JsonCall::Key JsonCall::classify_key() {
 JsonCall::Answer JsonCall::begin_value(char first, std::size_t depth) {
   const bool is_string = first == '"';
   const bool is_name = key_kind_ == Key::name || (key_kind_ == Key::wrapper && is_string);
-  if (is_name && !has_name_) {
+  if (is_name && !has_name()) {
     if (!is_string) return refuse("the tool's name is not a string");
     mark(CallMark::Kind::name, at_ + 1);
     return begin_text(Part::name, depth);
@@ -293,14 +293,14 @@ JsonCall::Answer JsonCall::begin_value(char first, std::size_t depth) {
 }
 
 JsonCall::Answer JsonCall::begin_arguments(char first, std::size_t depth) {
-  if (has_arguments_) return refuse("the arguments are written twice");
+  if (has_arguments()) return refuse("the arguments are written twice");
   if (first != '{' && first != '"' && first != 'n') {
     return refuse("the arguments are not a JSON object");
   }
-  has_arguments_ = true;
-  keeps_unread_ = false;
+  arguments_ = Arguments::open;
+  unread_.reset();
   mark(CallMark::Kind::arguments, at_ + (first == '"' ? 1 : 0));
-  if (has_name_ && !slot_.must_fit && !is_announced_ && !announce()) return Answer::refuse;
+  if (stage_ == Stage::named && !slot_.must_fit && !announce()) return Answer::refuse;
   if (first != '"') {
     begin_part(first == '{' ? Part::arguments : Part::no_arguments, depth);
     if (marks_members()) members_->on_value(depth, first, at_);
@@ -313,19 +313,20 @@ JsonCall::Answer JsonCall::begin_arguments(char first, std::size_t depth) {
 // Models write arguments next to the name. They count if the tool's schema has them; once one
 // counts, all must. Otherwise the call cannot be what the model meant.
 JsonCall::Answer JsonCall::begin_flat() {
-  if (key_ == "type" || (has_arguments_ && !is_flat_)) return Answer::proceed;
+  const bool is_flat = arguments_ == Arguments::flat;
+  if (key_ == "type" || (has_arguments() && !is_flat)) return Answer::proceed;
   const ToolSchema* schema = sink_->knows_tools() ? sink_->tools()->find(name_) : nullptr;
   const bool is_known = schema != nullptr && schema->find(key_) != nullptr;
-  if (!is_known && !is_flat_) return Answer::proceed;
+  if (!is_known && !is_flat) return Answer::proceed;
   if (!is_known || (other_depths_ & 1U << depth_) != 0) {
     return refuse("what stands beside the name is not an argument of the tool");
   }
-  if (!slot_.must_fit && !is_announced_ && !announce()) return Answer::refuse;
-  keeps_unread_ = false;
+  if (!slot_.must_fit && !is_announced() && !announce()) return Answer::refuse;
+  unread_.reset();
   std::string member;
-  begin_member(key_, !is_flat_, member);
+  begin_member(key_, !is_flat, member);
   put_arguments(member);
-  is_flat_ = has_arguments_ = true;
+  arguments_ = Arguments::flat;
   key_kind_ = Key::flat;
   return Answer::proceed;
 }
@@ -340,7 +341,7 @@ JsonCall::Answer JsonCall::on_value_end(std::size_t depth, std::size_t end) {
     return Answer::proceed;
   }
   if (depth_ == 1) return end_object();
-  return is_tentative_ && !has_calls_ ? refuse("the list has no calls") : Answer::proceed;
+  return is_tentative_ && list_ == List::empty ? refuse("the list has no calls") : Answer::proceed;
 }
 
 JsonCall::Answer JsonCall::end_part(std::size_t end) {
@@ -352,7 +353,7 @@ JsonCall::Answer JsonCall::end_part(std::size_t end) {
   if (part == Part::name) return end_name(end);
   if (part == Part::no_arguments) put_arguments("{}");
   if (part == Part::arguments || part == Part::encoded || part == Part::no_arguments) {
-    arguments_done_ = true;
+    arguments_ = Arguments::whole;
   }
   return part == Part::encoded ? Answer::stop : Answer::proceed;
 }
@@ -371,34 +372,38 @@ void JsonCall::mark_end(Part part, std::size_t end) {
 
 JsonCall::Answer JsonCall::end_name(std::size_t end) {
   if (name_.empty()) return refuse("the tool's name is empty");
-  has_name_ = true;
+  stage_ = Stage::named;
   name_depth_ = depth_;
-  if (slot_.must_fit || (is_tentative_ && !has_arguments_)) return Answer::proceed;
+  if (slot_.must_fit || (is_tentative_ && !has_arguments())) return Answer::proceed;
   if (!announce()) return Answer::refuse;
-  if (has_arguments_) return Answer::proceed;
-  keeps_unread_ = true;  // the arguments may be in the wrong place
+  if (has_arguments()) return Answer::proceed;
+  unread_.emplace();  // the arguments may be in the wrong place
   unread_from_ = place_ + end;
-  unread_.clear();
   return Answer::proceed;
 }
 
 JsonCall::Answer JsonCall::end_object() {
-  if (!has_name_) return refuse("the call has no name");
-  if (is_tentative_ && !has_arguments_ && !sink_->knows_tools()) {
+  if (!has_name()) return refuse("the call has no name");
+  if (is_tentative_ && !has_arguments() && !sink_->knows_tools()) {
     return refuse("the object is not a call");
   }
-  if (!has_arguments_ && (other_depths_ & 1U << name_depth_) != 0) {
+  if (!has_arguments() && (other_depths_ & 1U << name_depth_) != 0) {
     return refuse("the call's arguments are not where they belong");
   }
-  if (!has_arguments_) put_arguments("{}");
-  if (is_flat_) put_arguments("}");
+  if (!has_arguments()) put_arguments("{}");
+  if (arguments_ == Arguments::flat) put_arguments("}");
   if (slot_.must_fit && !fits_tool()) return refuse("the object is not a call");
-  if (!is_announced_ && !announce()) return Answer::refuse;
-  sink_->end_call();
-  keeps_unread_ = false;
-  has_calls_ = has_ended_ = true;
+  if (!is_announced() && !announce()) return Answer::refuse;
+  unread_.reset();
+  end_call();
   depth_ = 0;
-  return in_array_ ? Answer::stop : Answer::proceed;
+  return list_ != List::none ? Answer::stop : Answer::proceed;
+}
+
+void JsonCall::end_call() {
+  sink_->end_call();
+  has_ended_ = true;
+  if (list_ == List::empty) list_ = List::has_calls;
 }
 
 // Whether the complete arguments match the tool's schema, if it is known.
@@ -412,7 +417,7 @@ bool JsonCall::announce() {
     problem_ = "the tool is not one of the request's";
     return false;
   }
-  is_announced_ = true;
+  stage_ = Stage::announced;
   if (!held_arguments_.empty()) sink_->put_arguments(held_arguments_);
   held_arguments_.clear();
   return true;
@@ -420,7 +425,7 @@ bool JsonCall::announce() {
 
 void JsonCall::put_arguments(std::string_view text) {
   if (text.empty()) return;
-  if (is_announced_) {
+  if (is_announced()) {
     sink_->put_arguments(text);
   } else {
     held_arguments_ += text;
@@ -440,7 +445,8 @@ bool JsonCall::may_end_here(CallSink&) {
     return false;
   }
   // A call without its brace, or a list without its bracket.
-  const bool is_whole = depth_ > 0 ? is_announced_ && arguments_done_ : has_calls_;
+  const bool is_whole =
+      depth_ > 0 ? is_announced() && arguments_ == Arguments::whole : list_ == List::has_calls;
   if (is_whole && is_comma) repairs_ |= kTrailingComma;
   return is_whole;
 }
@@ -460,9 +466,11 @@ void JsonCall::visit(Archive& archive) {
   if (members_) archive(*members_);
   archive.choice(part_, Part::skipped);
   archive.choice(key_kind_, Key::flat);
-  archive(in_array_, has_calls_, has_ended_, depth_, has_name_, has_arguments_, arguments_done_);
-  archive(is_announced_, name_depth_, other_depths_, is_flat_, name_, id_, key_, held_arguments_);
-  archive(decoder_, keeps_unread_, unread_from_, unread_, inner_, repairs_);
+  archive.choice(list_, List::has_calls);
+  archive.choice(stage_, Stage::announced);
+  archive.choice(arguments_, Arguments::flat);
+  archive(has_ended_, depth_, name_depth_, other_depths_, name_, id_, key_, held_arguments_);
+  archive(decoder_, unread_from_, unread_, inner_, repairs_);
   archive.literal(problem_);
   archive.expect(depth_ <= 2 && name_depth_ <= 2 && from_ <= out_.size());
 }

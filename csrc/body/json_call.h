@@ -1,4 +1,17 @@
 // A call as one JSON object with name and arguments: one object, or an array of them.
+//
+// The value reader reads the JSON and reports keys and values; this class decides what each is for.
+//
+//   {"name": "f", "arguments": {"x": 1}}     The name is announced at its closing quote. After
+//                                            that, the arguments are written as they arrive.
+//   {"arguments": {"x": 1}, "name": "f"}     Held arguments: they wait for the name. They also
+//                                            wait until the end if they must fit the tool's schema.
+//   {"name": "f", "arguments": "{\"x\": 1}"}  Encoded arguments: a string that contains them.
+//   {"function": {"name": "f", …}}           A wrapper: an object around the members of the call.
+//   {"name": "f", "x": 1}                    Flat arguments: they stand next to the name. Only
+//                                            those of the tool's schema count.
+//   {"f": {"x": 1}, "g": {}}                 The key is the name (`name_is_key`): each member is
+//                                            a call.
 #pragma once
 
 #include <algorithm>
@@ -52,6 +65,12 @@ class JsonCall final : public Body, private ValueListener {
     skipped,       // a value without meaning here
   };
   enum class Key : std::uint8_t { other, name, arguments, id, wrapper, flat };
+  /// The array around the calls.
+  enum class List : std::uint8_t { none, empty, has_calls };
+  /// How far the call is known. Only an announced call can be written.
+  enum class Stage : std::uint8_t { unnamed, named, announced };
+  /// The arguments read so far; `flat` ones end only with the call.
+  enum class Arguments : std::uint8_t { none, open, whole, flat };
 
   // ValueListener
   Answer on_value(std::size_t depth, char first, std::size_t at) override;
@@ -88,9 +107,13 @@ class JsonCall final : public Body, private ValueListener {
   void mark_end(Part part, std::size_t end);
   Answer end_name(std::size_t end);
   Answer end_object();
+  void end_call();
   Answer begin_flat();
   Key classify_key();
   bool announce();
+  bool has_name() const { return stage_ != Stage::unnamed; }
+  bool is_announced() const { return stage_ == Stage::announced; }
+  bool has_arguments() const { return arguments_ != Arguments::none; }
   bool fits_tool();
   void put_arguments(std::string_view text);
   /// Text that was read from an announced call and may be lost.
@@ -110,24 +133,19 @@ class JsonCall final : public Body, private ValueListener {
   std::size_t place_ = 0;  // of the current piece in the text
   std::string out_;        // the reader's output for the piece
   Key key_kind_ = Key::other;
-  bool in_array_ = false;
-  bool has_calls_ = false;
+  List list_ = List::none;
   bool has_ended_ = false;  // a call has ended in the current piece
   std::uint8_t depth_ = 0;  // 1 in the call, 2 in a wrapper object inside it
   // Of the call being read:
-  bool has_name_ = false;
-  bool has_arguments_ = false;  // the key was seen
-  bool arguments_done_ = false;
-  bool is_announced_ = false;
+  Stage stage_ = Stage::unnamed;
+  Arguments arguments_ = Arguments::none;
   std::uint8_t name_depth_ = 0;
   std::uint8_t other_depths_ = 0;  // depths of keys without meaning, as bits
-  bool is_flat_ = false;           // the arguments are next to the name
   std::string name_, id_, key_;
   std::string held_arguments_;  // written before the name was known
   JsonStringDecoder decoder_;
-  bool keeps_unread_ = false;    // the text may turn out to be lost
-  std::size_t unread_from_ = 0;  // where it begins in the text of this put
-  std::string unread_;           // the text between the name and the arguments
+  std::size_t unread_from_ = 0;        // where `unread_` begins in the text of this put
+  std::optional<std::string> unread_;  // the text since the name, which may turn out to be lost
   JsonInString inner_;
   std::uint16_t repairs_ = 0;
   const char* problem_ = "";
