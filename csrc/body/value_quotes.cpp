@@ -122,32 +122,28 @@ bool ValueReader::end_bare() {
 void ValueReader::on_quote(std::size_t begin, std::size_t end) {
   if (state_ == State::marked) {
     at_ = is_key_ ? begin : end - 1;
-    if (typed_as_ == nullptr) {
+    if (!typing_.is_on()) {
       close_string(Step::next);
       return;
     }
-    append_typed_literal(typed_, *typed_as_, to());
-    typed_.clear();
-    typed_as_ = nullptr;
+    typing_.end(to());
     end_value(end);
     return;
   }
   is_key_ = wants_key();
   to() += std::exchange(pending_, {});
   state_ = State::marked;
-  const bool is_parameter = schema_ != nullptr && !is_key_ && stack_.size() == 1;
-  typed_as_ = is_parameter ? schema_->types_of(parameter_) : nullptr;
-  if (typed_as_ != nullptr && typed_as_->has(TypeSet::string)) typed_as_ = nullptr;
-  if (typed_as_ == nullptr) to() += '"';
+  const bool is_parameter = !is_key_ && stack_.size() == 1;
+  if (!is_parameter || !typing_.begin()) to() += '"';
   if (!is_key_) return tell_value('"', begin);
   if (listener_ != nullptr) listener_->on_key(stack_.size(), end);
 }
 
 void ValueReader::write_marked(std::string_view text) {
-  if (typed_as_ == nullptr) {
-    append_json_escaped(text, to());
+  if (typing_.is_on()) {
+    typing_.put(text);
   } else {
-    typed_ += text;
+    append_json_escaped(text, to());
   }
 }
 

@@ -37,10 +37,10 @@ void ValueReader::reset() {
   quote_ = '"';
   is_key_ = is_raw_ = is_triple_ = skips_delimiter_ = false;
   repairs_ = 0;
-  for (std::string* text : {&stack_, &word_, &pending_, &held_, &parameter_, &typed_}) {
+  for (std::string* text : {&stack_, &word_, &pending_, &held_}) {
     text->clear();
   }
-  typed_as_ = nullptr;
+  typing_.reset();
   if (quotes_ != nullptr) cursor_.reset(quotes_);
 }
 
@@ -347,7 +347,7 @@ void ValueReader::add_held(Held& out) const {
   out.add(HeldReason::value, held_);
   out.add(HeldReason::separator, pending_);
   if (in_word() || state_ == State::bare_string) out.add(HeldReason::value, word_);
-  out.add(HeldReason::value, typed_);
+  out.add(HeldReason::value, typing_.text());
   if (quotes_ != nullptr) out.add(cursor_);
 }
 
@@ -355,7 +355,7 @@ void ValueReader::end(std::string& out) {
   out_ = &out;
   copied_ = kNothingToCopy;
   if (state_ == State::marked) {  // a possible closing quote is not part of the text
-    if (typed_as_ != nullptr) append_typed_beginning(typed_, *typed_as_, out);
+    typing_.cut_off(out);
   } else if (state_ == State::word) {
     write_word_beginning();
     word_.clear();
@@ -369,16 +369,12 @@ void ValueReader::visit(Archive& archive) {
   archive.choice(state_, State::done);
   archive.choice(place_, State::done);
   archive(quote_, is_key_, is_raw_, is_triple_, count_, digits_, escape_, code_point_, repairs_);
-  archive(stack_, word_, pending_, held_, delimiter_, skips_delimiter_, cursor_, parameter_,
-          typed_);
-  archive.pointer(schema_);
-  bool is_typed = typed_as_ != nullptr;
-  archive(is_typed);
-  if (archive.is_reading()) check(archive, is_typed);
+  archive(stack_, word_, pending_, held_, delimiter_, skips_delimiter_, cursor_, typing_);
+  if (archive.is_reading()) check(archive);
 }
 
 // Throws if the parts are inconsistent.
-void ValueReader::check(Archive& archive, bool is_typed) {
+void ValueReader::check(Archive& archive) {
   constexpr std::string_view kFrames = "oatsu";
   archive.expect(stack_.size() <= max_depth_);
   archive.expect(stack_.find_first_not_of(kFrames) == std::string::npos);
@@ -396,8 +392,6 @@ void ValueReader::check(Archive& archive, bool is_typed) {
                                         state != State::delimited));
   }
   archive.expect(!is_key_ || !stack_.empty() || state_ == State::done);
-  typed_as_ = is_typed && schema_ != nullptr ? schema_->types_of(parameter_) : nullptr;
-  archive.expect(is_typed == (typed_as_ != nullptr));
 }
 
 }  // namespace unspool

@@ -1,4 +1,19 @@
 // Reads one value as it arrives, in any dialect, and writes it as JSON.
+//
+// The dialect's table gives the action for each state and byte. JSON is copied as it is; the rest
+// is replaced. A listener learns of each value, key, colon and comma before the reader goes on.
+//
+//   input        dialect        output          steps
+//   {"a": [1]}   JSON           {"a": [1]}      object, key, colon, list, number
+//   {'a': True}  nearly JSON    {"a": true}     the key's quotes are written anew, the word is held
+//   [1, 2,]      nearly JSON    [1, 2]          a comma is held until something follows
+//   {1, 2}       Python         [1, 2]          the brace is held: it may begin a set
+//   <|"|>3<|"|>  marker quotes  "3"             without escapes; or 3, if the schema has an integer
+//
+// States (dialect.h): before a value, key, colon or comma (`value`, `element`, `first_key`, `key`,
+// `colon`, `after_value`); inside a number, string or escape; inside a bare word (`word`,
+// `key_word`); inside a string between quotes of the format (`marked`, `opening`, `delimited`);
+// `done`. What is not certain is held: a word, a comma, the text after a brace, a typed text.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +23,7 @@
 #include <vector>
 
 #include "body/dialect.h"
+#include "body/schema_typing.h"
 #include "format/schema.h"
 #include "text/archive.h"
 #include "text/find_byte.h"
@@ -81,7 +97,7 @@ class ValueReader {
   /// Strings between markers, without escapes. `schema`: that of the tool whose arguments the value
   /// is; a parameter that is not a string in it is not a string in quotes either.
   ValueReader(const Dialect& dialect, const MarkerSet& quotes, const ToolSchema* schema)
-      : dialect_(&dialect), quotes_(&quotes), schema_(schema) {
+      : dialect_(&dialect), quotes_(&quotes), typing_(schema) {
     cursor_.reset(&quotes);
   }
 
@@ -155,7 +171,7 @@ class ValueReader {
   void visit(Archive& archive);
 
  private:
-  void check(Archive& archive, bool is_typed);
+  void check(Archive& archive);
 
   using State = ValueState;
   using Answer = ValueListener::Answer;
@@ -324,10 +340,7 @@ class ValueReader {
   bool skips_delimiter_ = false;
   const MarkerSet* quotes_ = nullptr;
   MarkerCursor cursor_;
-  const ToolSchema* schema_ = nullptr;
-  std::string parameter_;              // the last key of the outermost object
-  const TypeSet* typed_as_ = nullptr;  // of a quoted text that is not a string
-  std::string typed_;                  // its text
+  SchemaTyping typing_;  // of texts between marker quotes
 };
 
 }  // namespace unspool

@@ -147,7 +147,7 @@ ValueReader::Step ValueReader::write_key_word(const std::string& word) {
     return Step::next;
   }
   repairs_ |= kUnquotedKey;
-  if (stack_.size() == 1) parameter_ = word;
+  if (stack_.size() == 1) typing_.set_parameter(word);
   const Step result = report_key();
   if (result == Step::failed) return result;
   to() += '"';
