@@ -29,7 +29,11 @@ class CallFilter final : public ParserFilter {
   std::unique_ptr<EventParser> clone() const override {
     return std::make_unique<CallFilter>(*this);
   }
-  std::uint32_t call_count() const override { return static_cast<std::uint32_t>(sent_); }
+  Progress progress() const override {
+    Progress result = ParserFilter::progress();
+    result.calls = static_cast<std::uint32_t>(sent_);
+    return result;
+  }
   void add_held(Held& out) const override;
 
   void visit(Archive& archive) override;

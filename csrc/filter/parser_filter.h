@@ -41,8 +41,7 @@ class ParserFilter : public EventParser {
     pass_all(token_end, out);
   }
   Region region() const override { return inner_->region(); }
-  bool is_undecided() const override { return inner_->is_undecided(); }
-  std::uint32_t call_count() const override { return inner_->call_count(); }
+  Progress progress() const override { return inner_->progress(); }
   void add_held(Held& out) const override { inner_->add_held(out); }
   void add_held_text(Held& out) const override { inner_->add_held_text(out); }
   std::string extra() const override { return inner_->extra(); }

@@ -23,7 +23,11 @@ class ReasoningSplitter final : public ParserFilter {
     return std::make_unique<ReasoningSplitter>(*this);
   }
   void finish(FinishReason reason, std::uint64_t token_end, Events& out) override;
-  std::uint32_t call_count() const override { return 0; }
+  Progress progress() const override {
+    Progress result = ParserFilter::progress();
+    result.calls = 0;
+    return result;
+  }
   void add_held(Held& out) const override;
   std::string extra() const override { return {}; }
 

@@ -88,11 +88,13 @@ class EventParser {
   /// The open region; constant time.
   virtual Region region() const = 0;
 
-  /// True while the last bytes could still be either a call or content.
-  virtual bool is_undecided() const = 0;
-
-  /// The number of calls announced so far.
-  virtual std::uint32_t call_count() const = 0;
+  struct Progress {
+    Region region;
+    std::uint32_t calls = 0;    // announced so far
+    bool is_undecided = false;  // the last bytes could still be either a call or content
+  };
+  /// What the tokens read last count for.
+  virtual Progress progress() const = 0;
 
   /// Appends what was read but not yet reported by an event.
   virtual void add_held(Held& out) const = 0;

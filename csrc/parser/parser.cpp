@@ -80,7 +80,10 @@ void Parser::expect_ids() {
 
 Region Parser::region() const {
   // The call on trial may be a rehearsal. Until that is known, a host still shows reasoning.
-  if (core_.is_rehearsing()) return Region::reasoning;
+  return core_.is_rehearsing() ? Region::reasoning : region_of_state();
+}
+
+Region Parser::region_of_state() const {
   switch (core_.at.state) {
     case State::content:
     case State::markup:
@@ -103,16 +106,16 @@ bool Parser::reads_special() const {
   return state != State::content && state != State::reasoning && state != State::fence;
 }
 
-bool Parser::is_undecided() const {
+EventParser::Progress Parser::progress() const {
   const State state = core_.at.state;
-  return core_.is_rehearsing() || core_.echo.is_begun() || state == State::fence ||
-         state == State::markup || call_.may_be_content();
-}
-
-std::uint32_t Parser::call_count() const {
   const Trial& trial = core_.trial;
+  const bool is_rehearsing = core_.is_rehearsing();
   // A call on trial is not announced yet.
-  return trial.is_on() ? core_.calls.count_to(trial.start().calls.index) : core_.calls.count();
+  const std::uint32_t calls =
+      trial.is_on() ? core_.calls.count_to(trial.start().calls.index) : core_.calls.count();
+  const bool is_undecided = is_rehearsing || core_.echo.is_begun() || state == State::fence ||
+                            state == State::markup || call_.may_be_content();
+  return {is_rehearsing ? Region::reasoning : region_of_state(), calls, is_undecided};
 }
 
 void Parser::add_held(Held& out, bool as_text) const {

@@ -60,8 +60,7 @@ class Parser final : public EventParser, private Dispatcher {
   void finish(FinishReason reason, std::uint64_t token_end, Events& out) override;
 
   Region region() const override;
-  bool is_undecided() const override;
-  std::uint32_t call_count() const override;
+  Progress progress() const override;
   void add_held(Held& out) const override { add_held(out, core_.calls.is_over()); }
   void add_held_text(Held& out) const override { add_held(out, true); }
 
@@ -91,6 +90,7 @@ class Parser final : public EventParser, private Dispatcher {
   void cross(const MarkerCursor::Found& match);
   void on_reasoning(Role role);
   void on_own_closer(const MarkerCursor::Found& match);
+  Region region_of_state() const;
   void finish_text();
   void add_held(Held& out, bool as_text) const;
 

@@ -404,14 +404,14 @@ TextAligner::Sink ChunkParser::sink_to(Events& out) {
 void ChunkParser::count(Region before, std::uint64_t count) {
   // An opener without a name yet: its tokens are those of a call or of content, which is known
   // later.
-  if (parser_->is_undecided()) {
+  const EventParser::Progress progress = parser_->progress();
+  if (progress.is_undecided) {
     undecided_ += count;
     return;
   }
-  const std::uint32_t calls = parser_->call_count();
-  const bool has_called = calls != std::exchange(calls_seen_, calls);
+  const bool has_called = progress.calls != std::exchange(calls_seen_, progress.calls);
   (has_called ? counts_.tool_calls : counts_.content) += std::exchange(undecided_, 0);
-  const Region after = has_called ? Region::tool_call : parser_->region();
+  const Region after = has_called ? Region::tool_call : progress.region;
   // From content, a marker counts for what it opens; from elsewhere for what it closes. So
   // `<think>` and `</think>` both count as reasoning.
   switch (before == Region::content ? after : before) {

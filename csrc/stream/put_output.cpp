@@ -69,7 +69,8 @@ bool ChunkParser::put_run(std::string_view text, std::size_t count, Events& out)
     parser_->put_text(text, token_count_, out);
   }
   this->count(before, count);
-  return parser_->region() == before && !parser_->is_undecided() && held().bytes() == 0;
+  const EventParser::Progress after = parser_->progress();
+  return after.region == before && !after.is_undecided && held().bytes() == 0;
 }
 
 }  // namespace unspool

@@ -42,8 +42,7 @@ class TemplateParser final : public EventParser, private CallSink {
   bool reads_special() const override { return region() == Region::tool_call; }
   void finish(FinishReason reason, std::uint64_t token_end, Events& out) override;
   Region region() const override;
-  bool is_undecided() const override { return false; }
-  std::uint32_t call_count() const override { return calls_.count(); }
+  Progress progress() const override { return {region(), calls_.count(), false}; }
   void add_held(Held& out) const override { add_held(out, calls_.is_over()); }
   void add_held_text(Held& out) const override { add_held(out, true); }
   std::string extra() const override;
