@@ -200,7 +200,7 @@ void CallReader::build_body(std::string_view name, bool in_parameter) {
   const ToolSchemas* const offered = name.empty() ? nullptr : core_.tools();
   if (offered != nullptr) options.schema = offered->find(name);
   options.section_close = &core_.program().section.close;
-  options.repairs = core_.options.repair;
+  options.repairs = core_.options().repair;
   options.in_parameter = in_parameter;
   options.marks = core_.marks();
   body_ = make_body(core_.program().calls[body_call_], core_.markers().calls[body_call_], options);
@@ -313,7 +313,7 @@ bool CallReader::begin_call(std::string_view name, std::string_view id) {
   // Before the text: events of a call come after its announcement.
   core_.calls.begin(name, id, schema, core_.token_end, core_.events());
   core_.put_call_text(Fate::marker, std::string_view(core_.raw).substr(0, opener_bytes_));
-  if (core_.options.repair && opener_bytes_ > 0) {
+  if (core_.options().repair && opener_bytes_ > 0) {
     pending_text_.clear();
     // Only with repair: a repeated body is dropped, which changes the output.
     core_.echo.begin();
@@ -330,7 +330,7 @@ bool CallReader::begin_call(std::string_view name, std::string_view id) {
 std::size_t CallReader::read_body(std::string_view text) {
   is_announced_ = core_.calls.is_open();
   if (!is_announced_) {
-    const std::size_t limit = core_.options.limits.max_held_bytes;
+    const std::size_t limit = core_.options().limits.max_held_bytes;
     // An unannounced call holds all its bytes, so its length has to be bounded.
     std::size_t room = limit - std::min(core_.raw.size(), limit);
     while (room < text.size() && is_utf8_continuation(text[room])) ++room;

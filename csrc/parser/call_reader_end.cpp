@@ -157,7 +157,7 @@ void CallReader::finish_name() {
 void CallReader::finish_body(FinishReason reason) {
   const bool stopped = ended_itself(reason);
   bool ends = false;
-  if (core_.options.repair && core_.calls.is_open()) {
+  if (core_.options().repair && core_.calls.is_open()) {
     ends = stopped && body_->may_end_here(*this);
     // `complete` closes strings and brackets that the cut left open. A body that may end here needs
     // none.

@@ -155,7 +155,7 @@ int ContentReader::bare_call_at(char byte) const {
 // Whether such a call may be here without an opener.
 bool ContentReader::may_begin(const CallRegion& call) const {
   // A call that is repaired may have text before it.
-  const bool mends = core_.options.repair && core_.tools() != nullptr;
+  const bool mends = core_.options().repair && core_.tools() != nullptr;
   // A call in another dialect than the format's is a repair.
   if (call.start.is_slip && !mends) return false;
   switch (call.start.place) {

@@ -71,7 +71,7 @@ Parser::Parser(const Parser& other)
       turn_(core_, *this, header_, call_, trial_) {}
 
 void Parser::expect_ids() {
-  core_.options.by_id = true;
+  core_.expect_ids();
   call_.expect_ids();
   // The markers are others from here on: those that are tokens are no longer matched by their
   // spelling.
@@ -154,7 +154,7 @@ void Parser::put_token(Symbol symbol, std::uint64_t token_end, Events& out) {
   core_.write_to(out, token_end);
   const std::string_view literal = core_.format().symbol_text(symbol);
   // Without ids, a token is what it spells.
-  core_.options.by_id ? read_token(symbol, literal) : read_text(literal);
+  core_.options().by_id ? read_token(symbol, literal) : read_text(literal);
 }
 
 void Parser::put_special(std::string_view text, std::uint64_t token_end, Events& out) {
@@ -352,7 +352,7 @@ void Parser::cross(const MarkerCursor::Found& match) {
   core_.drop_space(is_reasonings);
   if (role == Role::call_open) return call_.begin_at_opener(match);  // its audit waits for its name
   // Whether the header's marker belongs to the reasoning depends on what the header says.
-  if (core_.options.only_reasoning && markup != nullptr && markup->has_header()) {
+  if (core_.options().only_reasoning && markup != nullptr && markup->has_header()) {
     header_.hold_opener(match.text);
   } else {
     core_.audit(Fate::marker, match.text, is_reasonings);

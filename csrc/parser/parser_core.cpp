@@ -19,11 +19,11 @@ bool is_closing_bracket(char byte) { return byte == '}' || byte == ']' || byte =
 }  // namespace
 
 ParserCore::ParserCore(std::shared_ptr<const Format> format, ParserOptions some)
-    : options(std::move(some)),
-      calls(format->program().call_ids, options),
+    : calls(format->program().call_ids, some),
       format_(std::move(format)),
-      program_(format_->program()) {
-  if (options.label_paths) labels = std::make_unique<CallLabels>(options.label_paths);
+      program_(format_->program()),
+      options_(std::move(some)) {
+  if (options_.label_paths) labels = std::make_unique<CallLabels>(options_.label_paths);
 }
 
 void ParserCore::enter(State state) {
@@ -171,7 +171,7 @@ void ParserCore::put_malformed(std::string_view text, const char* problem) {
 void ParserCore::expect_echo(std::string_view closer) {
   if (!echo.records() || !calls.is_complete() || trial.is_on()) return;
   const auto& tokens = format_->symbols();
-  echo.wait(options.by_id && std::any_of(tokens.begin(), tokens.end(), [&](const auto& token) {
+  echo.wait(options_.by_id && std::any_of(tokens.begin(), tokens.end(), [&](const auto& token) {
               return closer.ends_with(token.text);
             }));
 }
@@ -181,13 +181,13 @@ void ParserCore::put_call_text(Fate fate, std::string_view text, LabelPart part,
   if (echo.records()) echo.add(text);
   ByteLabel label{fate, false, part, calls.text_index(), path};
   if (calls.is_over()) label = {.fate = Fate::malformed, .call = label.call};
-  if (options.audit) audit_trail_.put(label, text, *events_);
+  if (options_.audit) audit_trail_.put(label, text, *events_);
   if (calls.wants_text()) calls.put_text(text, token_end, *events_);
 }
 
 void ParserCore::ignore(std::string_view marker, std::size_t kept, std::size_t pending,
                         LabelPart part) {
-  if (!options.audit) return;
+  if (!options_.audit) return;
   std::uint64_t place = audit_trail_.bytes() + at.idle.size() + at.space.size();
   if (trial.is_on()) {
     place = trial.start().begin_at + trial.marker().size() + trial.input().size() - kept;

@@ -1,5 +1,19 @@
 // State shared by the readers of all regions: the parser's position, the markers to look for, and
 // the conversion of input to events.
+//
+// All readers read the public members. Those who write them, besides the functions here:
+//
+//   token_end   TrialReader, while it reads a trial's input again
+//   cursor      the reader of the current region, which puts the region's text into it
+//   echo        CallReader adds the call's text; EchoReader compares what follows
+//   at          each reader, when its region begins, ends or learns something for the next one
+//   trial       TrialReader; Parser adds input; CallReader and HeaderReader set the outcome;
+//               TurnReader resets it
+//   calls       CallReader; TurnReader resets it
+//   labels      CallReader; set once, by the constructor
+//   raw         the reader of a header, a call or a fence: HeaderReader, CallReader, ContentReader,
+//               and Parser for a token in a call's header; TurnReader resets it
+//   specials    Parser adds, CallReader and TurnReader clear them
 #pragma once
 
 #include <algorithm>
@@ -33,7 +47,7 @@ class ParserCore {
 
   const Format& format() const { return *format_; }
   const Program& program() const { return program_; }
-  const MarkerTable& markers() const { return format_->markers(options.by_id, options.repair); }
+  const MarkerTable& markers() const { return format_->markers(options_.by_id, options_.repair); }
   /// The kind of the current or the last call.
   const CallRegion& call() const { return program().calls[at.call]; }
   /// The markup that a marker opens; null for other markers.
@@ -41,11 +55,27 @@ class ParserCore {
     const bool opens = static_cast<Role>(found.marker->role) == Role::markup_open;
     return opens ? &program().markup[found.marker->value] : nullptr;
   }
+  const ParserOptions& options() const { return options_; }
   /// The request's tools; null if they are unknown.
-  const ToolSchemas* tools() const { return options.tools.get(); }
+  const ToolSchemas* tools() const { return options_.tools.get(); }
+
+  /// The output is token ids: markers are matched by id.
+  void expect_ids() { options_.by_id = true; }
+  /// Reads the part of the answer that the prompt has written: it is text, and has no audit.
+  template <typename Read>
+  void read_turn(Read&& read) {
+    const bool audits = std::exchange(options_.audit, false);
+    const bool by_id = std::exchange(options_.by_id, false);
+    reads_turn_ = true;
+    read();
+    reads_turn_ = false;
+    options_.audit = audits;
+    options_.by_id = by_id;
+  }
+  bool reads_turn() const { return reads_turn_; }
 
   void write_paths_to(std::shared_ptr<CallPaths> paths) {
-    options.label_paths = paths;
+    options_.label_paths = paths;
     if (labels) labels->write_paths_to(std::move(paths));
   }
 
@@ -78,11 +108,11 @@ class ParserCore {
     put_call_text(fate, text, LabelPart::none, CallPaths::kRoot);
   }
   void put_call_text(Fate fate, std::string_view text, LabelPart part, CallPaths::Id path);
-  bool keeps_call_text() const { return options.audit || calls.wants_text() || echo.records(); }
+  bool keeps_call_text() const { return options_.audit || calls.wants_text() || echo.records(); }
   /// A call has ended with its closer.
   void expect_echo(std::string_view closer);
   void audit(Fate fate, std::string_view text, bool of_reasoning = false) {
-    if (!options.audit) return;
+    if (!options_.audit) return;
     const LabelPart part = is_end(fate, text) ? LabelPart::end : LabelPart::none;
     audit_trail_.put({fate, of_reasoning, part}, text, *events_);
   }
@@ -143,9 +173,7 @@ class ParserCore {
   /// Goes back to the position of the trial's marker.
   void drop_trial();
 
-  ParserOptions options;
-  std::uint64_t token_end = 0;
-  bool reads_turn = false;  // reading the part that the prompt has written
+  std::uint64_t token_end = 0;  // of the input being read
   MarkerCursor cursor;
   Echo echo;  // of the last call
   Place at;
@@ -158,7 +186,7 @@ class ParserCore {
   void visit(Archive& archive);
 
  private:
-  bool is_strict() const { return options.by_id && format_->is_strict(); }
+  bool is_strict() const { return options_.by_id && format_->is_strict(); }
   const MarkerSet& markers_of_content() const;
   const MarkerSet& markers_of_rehearsal() const;
   std::string_view drop_label(std::string_view text);
@@ -173,6 +201,8 @@ class ParserCore {
 
   std::shared_ptr<const Format> format_;
   const Program& program_;  // of the format
+  ParserOptions options_;
+  bool reads_turn_ = false;
   AuditTrail audit_trail_;
   Events* events_ = nullptr;  // the caller's, or the trial's
   Events* callers_ = nullptr;

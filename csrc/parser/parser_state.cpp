@@ -101,8 +101,8 @@ void Trial::Kept::visit(Archive& archive) {
 void ParserCore::visit(Archive& archive) {
   archive.given(format_, program_);
   // Set at the beginning of every put.
-  archive.scratch(events_, callers_, token_end, reads_turn);
-  archive(options.by_id, at, trial);
+  archive.scratch(events_, callers_, token_end, reads_turn_);
+  archive(options_.by_id, at, trial);
   archive.expect(is_sound(at, program_));
   archive.expect(!trial.is_on() || is_sound(trial.start().place, program_));
   cursor.visit(archive, sets_of(markers()));
@@ -136,7 +136,7 @@ void CallReader::visit(Archive& archive) {
 }
 
 void Parser::visit(Archive& archive) {
-  const ParserOptions& options = core_.options;
+  const ParserOptions& options = core_.options();
   archive.same("choice of options", kParser, options.audit, options.label_paths != nullptr,
                options.call_text, options.repair, options.limits.max_calls,
                options.limits.max_argument_bytes, options.limits.max_depth,

@@ -10,8 +10,8 @@ namespace unspool {
 
 void TurnReader::begin() {
   read(turn_without_prompt(core_.program()));
-  if (!core_.options.starts_in_reasoning) return;
-  const bool in_reasoning = *core_.options.starts_in_reasoning;
+  if (!core_.options().starts_in_reasoning) return;
+  const bool in_reasoning = *core_.options().starts_in_reasoning;
   const bool names_tool = at_.state == State::markup && header_.markup().names_tool;
   // The caller knows better than the format's own turn. A header that the turn opened stays open,
   // unless it would take the output for a tool's name.
@@ -31,18 +31,14 @@ void TurnReader::read_quietly(std::string_view turn) {
   Events unused;
   // The prompt is not output: its events go nowhere.
   core_.write_to(unused, 0);
-  const bool audits = std::exchange(core_.options.audit, false);
-  const bool by_id = std::exchange(core_.options.by_id, false);  // the turn is text
-  core_.reads_turn = true;
-  core_.reset_cursor();
-  parser_.read_text(turn);
-  if (at_.state == State::content || at_.state == State::reasoning) flush_cursor();
-  trial_.act();
-  // The prompt is complete, so what is still on trial counts. A header may go on in the output.
-  if (at_.state != State::markup) core_.settle_trial();
-  core_.reads_turn = false;
-  core_.options.audit = audits;
-  core_.options.by_id = by_id;
+  core_.read_turn([&] {
+    core_.reset_cursor();
+    parser_.read_text(turn);
+    if (at_.state == State::content || at_.state == State::reasoning) flush_cursor();
+    trial_.act();
+    // The prompt is complete, so what is still on trial counts. A header may go on in the output.
+    if (at_.state != State::markup) core_.settle_trial();
+  });
 }
 
 // Keeps what the turn has opened: the reasoning, a header, all calls, or one call before its name.
