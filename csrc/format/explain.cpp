@@ -141,6 +141,8 @@ class Explanation {
         header.not_tools.empty() ? "" : ", unless it is " + listed(header.not_tools);
     if (!header.reasoning.empty())
       add("A header with " + listed(header.reasoning) + " opens reasoning.");
+    if (!header.texts.empty())
+      add("A text after a header with " + listed(header.texts) + " holds no call.");
     if (!header.calls.empty()) add("A header with " + listed(header.calls) + " opens calls.");
     if (!header.recipient.empty())
       add("The text after `" + header.recipient + "` in a header names the tool" + unless + ".");

@@ -54,6 +54,7 @@ class TableBuilder {
     finish_outside(table.content, kContent);
     finish(table.inside, kInside);
     finish_outside(table.after_call, kAfterCall);
+    if (program_.has_texts_for_user()) finish_outside(table.for_user, kContent & ~kOpeners);
     finish(table.malformed, kMalformed);
     finish(table.openers, kAfterOpener);
     build_reasoning(table);

@@ -50,6 +50,7 @@ struct MarkerTable {
   MarkerSet content;     // outside all regions
   MarkerSet inside;      // within a section, or after a call that still lacks its closer
   MarkerSet after_call;  // directly after a call: its closer may be repeated
+  MarkerSet for_user;    // in a message for the user: nothing opens a call
   MarkerSet reasoning;
   MarkerSet rehearsal;             // like inside, while reasoning may continue and close
   MarkerSet rehearsed_section;     // the same within a section; only for strict trust

@@ -214,6 +214,7 @@ struct MarkupRegion {
   std::vector<std::string> not_tools;  // recipients that are not tools
   std::vector<std::string> reasoning;  // words that announce reasoning
   std::vector<std::string> calls;      // words that announce calls
+  std::vector<std::string> texts;      // words that announce a text to the user: it holds no call
   std::string header;                  // a pattern for the header's text; empty: any text
   bool names_tool = false;             // a header is the name of the called tool
   bool is_inline = false;  // it occurs within text and reasoning, which continue after it
@@ -249,6 +250,11 @@ struct Program {
   CallIdStyle call_ids = CallIdStyle::random;
   std::uint64_t fingerprint = 0;  // of the source
 
+  /// Whether headers announce texts for the user.
+  bool has_texts_for_user() const {
+    return std::any_of(markup.begin(), markup.end(),
+                       [](const MarkupRegion& region) { return !region.texts.empty(); });
+  }
   /// Whether headers announce reasoning; its own opener is then only used to read the prompt.
   bool has_reasoning_headers() const {
     return std::any_of(markup.begin(), markup.end(),

@@ -128,7 +128,17 @@ class HeaderPatternReader {
     add_new(closers_, trim(pattern.last()));
   }
 
+  // to=user: the header says to whom the text goes.
+  void read_addressee(std::string_view header) {
+    const Recipient recipient = split_recipient(header);
+    const std::string_view name =
+        recipient.prefix.substr(0, recipient.prefix.find_first_of(" \t\r\n<"));
+    if (!recipient.word.empty() && !name.empty())
+      add_new(header_.texts, std::string(recipient.word).append(name));
+  }
+
   void read_content(const Pattern& pattern) {
+    read_addressee(part(file_.without_turn(pattern.first())));
     add_new(closers_, trim(pattern.last()));
     read_space(pattern.first());
     if (header_.names_tool) add_new(header_.not_tools, trim(part(pattern.first())));

@@ -62,7 +62,7 @@ std::size_t ContentReader::read(std::string_view text) {
     // Byte by byte until the chance has passed.
     text = text.substr(0, 1);
   }
-  return has_bare_calls_ && !core_.needs_token() ? read_bare(text) : put(text);
+  return has_bare_calls_ && !core_.needs_token() && !at_.is_for_user ? read_bare(text) : put(text);
 }
 
 std::size_t ContentReader::put(std::string_view text) {

@@ -82,6 +82,12 @@ bool Header::announces_calls(std::string_view text) const {
   return contains(markup().calls, trim(text));
 }
 
+bool Header::announces_text(std::string_view text) const {
+  const std::vector<std::string>& words = markup().texts;
+  return std::any_of(words.begin(), words.end(),
+                     [&](const std::string& word) { return has_word(text, word); });
+}
+
 int Header::call() const {
   const auto& calls = format_.program().calls;
   const auto call = std::find_if(calls.begin(), calls.end(), [](const CallRegion& region) {

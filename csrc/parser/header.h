@@ -43,6 +43,8 @@ class Header {
 
   bool announces_reasoning(std::string_view text) const;
   bool announces_calls(std::string_view text) const;
+  /// Whether the text after it is for the user, so that it holds no call.
+  bool announces_text(std::string_view text) const;
 
   /// The kind of call that a header opens; -1 if the format has none.
   int call() const;

@@ -17,6 +17,7 @@ constexpr std::size_t kMaxHeaderBytes = 1024;
 void HeaderReader::begin(std::size_t markup) {
   header_.open(markup);
   at_.markup = static_cast<std::uint8_t>(markup);
+  at_.is_for_user = false;
   core_.raw.clear();
   of_turn_ = 0;
   core_.enter(State::markup);
@@ -178,7 +179,8 @@ void HeaderReader::on_close(const MarkerCursor::Found& match, std::string_view h
   const bool is_reasoning =
       header_.announces_reasoning(header) || header_.announces_reasoning(header.substr(of_turn));
   audit_header(std::exchange(core_.raw, {}), is_reasoning);
-  core_.after_markup(markup.close.after);
+  // What is quoted to the user is no call: the header cannot be forged where tokens open it.
+  core_.after_markup(markup.close.after, !is_reasoning && header_.announces_text(header));
   at_.skip_is_reasonings = is_reasoning;
   if (!is_reasoning) return;
   at_.boundary = Boundary::none;

@@ -49,6 +49,7 @@ void ParserCore::reset_cursor() {
 }
 
 const MarkerSet& ParserCore::markers_of_content() const {
+  if (at.is_for_user) return markers().for_user;
   if (closes_something()) return markers().inside;
   const bool is_after_call = at.boundary == Boundary::after_markup && calls.index() >= 0;
   return is_after_call ? markers().after_call : markers().content;
@@ -58,7 +59,8 @@ const MarkerSet& ParserCore::markers_of_rehearsal() const {
   return is_strict() && closes_something() ? markers().rehearsed_section : markers().rehearsal;
 }
 
-void ParserCore::after_markup(std::string_view skip) {
+void ParserCore::after_markup(std::string_view skip, bool is_for_user) {
+  at.is_for_user = is_for_user;
   at.boundary = Boundary::after_markup;
   at.skip = skip;
   enter(State::content);

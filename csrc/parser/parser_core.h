@@ -86,7 +86,7 @@ class ParserCore {
   void enter(Place::State state);
   void reset_cursor();
   /// After a marker: white space up to the next marker is markup, and `skip` always is.
-  void after_markup(std::string_view skip);
+  void after_markup(std::string_view skip, bool is_for_user = false);
   /// The repairs of a call that begins, from the markers before it.
   std::uint16_t take_slip() {
     return std::exchange(at.has_slip, false) ? std::uint16_t{kMarkup} : std::uint16_t{0};

@@ -55,6 +55,7 @@ struct Place {
   bool has_slip = false;         // a marker since the last call was misspelled
   bool reasoning_is_empty = true;
   bool has_content = false;
+  bool is_for_user = false;                    // a header says so: the content holds no call
   bool skip_is_reasonings = false;             // the last marker was the reasoning's
   std::size_t label_read = std::string::npos;  // of ReasoningRegion::label; npos: not expected
   std::string_view skip;                       // white space that belongs to the last marker
