@@ -50,9 +50,21 @@ bool is_sound(const Place& at, const Program& program) {
                                        : at.markup > program.markup.size()) {
     return false;
   }
-  if (at.state == Place::State::reasoning && !program.reasoning) return false;
+  // Inline markup stands within text, or within reasoning, and returns to it.
+  if (at.markup_return != Place::State::content && at.markup_return != Place::State::reasoning)
+    return false;
+  const bool needs_reasoning =
+      at.state == Place::State::reasoning || at.markup_return == Place::State::reasoning;
+  if (needs_reasoning && !program.reasoning) return false;
   if (at.is_for_user && !program.has_texts_for_user()) return false;
   return !has_label || (program.reasoning && at.label_read < program.reasoning->label.size());
+}
+
+// Whether a marker can have been tried there. Elsewhere the parser would go back into a call that
+// the trial's end has reset.
+bool begins_trial(const Place& at, const Format& format) {
+  return at.state == Place::State::content || at.state == Place::State::reasoning ||
+         (at.state == Place::State::opening && !format.openers().empty());
 }
 
 }  // namespace
@@ -105,7 +117,8 @@ void ParserCore::visit(Archive& archive) {
   archive.scratch(events_, callers_, token_end, reads_turn_);
   archive(options_.by_id, at, trial);
   archive.expect(is_sound(at, program_));
-  archive.expect(!trial.is_on() || is_sound(trial.start().place, program_));
+  archive.expect(!trial.is_on() || (is_sound(trial.start().place, program_) &&
+                                    begins_trial(trial.start().place, *format_)));
   cursor.visit(archive, sets_of(markers()));
   archive(echo, calls, raw, specials, audit_trail_);
   if (labels) archive(*labels);
