@@ -94,11 +94,12 @@ void merge(LoweredCall call, LoweredCalls& merged) {
   }
 }
 
-// The tagged call exists: the shape's reader has looked for it.
 void add_json_form(const CallShape& form, LoweredCalls& calls) {
   const auto call = std::find_if(calls.begin(), calls.end(), [&](const LoweredCall& other) {
     return other.region.is(BodyKind::xml_parameters) && other.region.open.has(form.own_open.text());
   });
+  if (call == calls.end())
+    throw PatternError("call", "the tagged form of a call with JSON is missing");
   ParametersSlot& parameters = std::get<ParametersSlot>(call->region.body);
   add_new(parameters.json_open.texts, form.json_open.texts);
   add_new(call->region.name.close.texts, form.name.close.texts);

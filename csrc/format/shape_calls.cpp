@@ -111,18 +111,15 @@ void read_json_form(const Pattern& pattern, const std::vector<CallShape>& calls,
   const std::string open = form.own_open.text();
   std::string_view between = trim(without_quote(pattern.before(Kind::arguments)));
   std::string_view last = trim(pattern.last());
-  bool is_found = false;
   for (const CallShape& call : calls) {
     const bool is_same = call.role == CallRole::own && call.kind() == BodyKind::xml_parameters &&
                          call.own_open.text() == open;
     if (!is_same) continue;
-    is_found = true;
     for (const std::string& name_close : call.name.close.texts) {
       if (between.starts_with(name_close)) between.remove_prefix(name_close.size());
     }
     if (last.ends_with(call.own_close.text())) last.remove_suffix(call.own_close.text().size());
   }
-  if (!is_found) throw PatternError("call", "the tagged form of a call with JSON is missing");
   const bool is_tag = between.find('<') != std::string_view::npos;
   form.name.close = {};
   add_new(is_tag ? form.json_open.texts : form.name.close.texts, trim(between));

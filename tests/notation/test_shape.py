@@ -103,6 +103,21 @@ def repeated(inside: Iterable[Edge | Hole | Repeat], separator: Edge) -> str:
     return written(inside) + separator.literal + "${...}"
 
 
+@pytest.mark.parametrize("opener", ["", "<|start|>to="])
+def test_a_json_form_without_its_tagged_form_is_an_error(opener: str) -> None:
+    """The two forms share an opener. Here nothing opens the tagged one, or a header does."""
+    patterns = {
+        "call": [
+            f"{opener}${{name}}<|message|>${{parameters}}</c>",
+            f"{opener}${{name}}<|message|>${{arguments}}</c>",
+        ],
+        "parameter": ["<p=${key}>${value}</p>"],
+        "header": ["<|start|>${_}<|message|>"],
+    }
+    with pytest.raises(unspool.FormatError, match="the tagged form of a call with JSON is missing"):
+        unspool.FormatFile(name="mine", patterns=patterns)
+
+
 @pytest.mark.parametrize(
     ("literal", "before", "text", "after"),
     [
