@@ -66,22 +66,22 @@ void register_parts(py::module_& module) {
              field("note_close", &TextShape::note_close), field("is_inline", &TextShape::is_inline),
              field("is_opened_by_turn", &TextShape::is_opened_by_turn))
       .def(py::self == py::self);
-  add_record(
+  auto parameter = add_record(
       module, "ParameterShape", field("items", &ParameterShape::items),
       field("open", &ParameterShape::open), field("after_key", &ParameterShape::after_key),
       field("close", &ParameterShape::close), field("last", &ParameterShape::last),
       field("between", &ParameterShape::between), field("key_stop", &ParameterShape::key_stop),
-      field("value_space", &ParameterShape::value_space),
       field("has_type", &ParameterShape::has_type),
       field("is_element", &ParameterShape::is_element),
       field("is_verbatim", &ParameterShape::is_verbatim),
       field("is_json", &ParameterShape::is_json), field("is_python", &ParameterShape::is_python),
       field("has_entities", &ParameterShape::has_entities),
-      field("key_has_entities", &ParameterShape::key_has_entities))
-      .def(py::self == py::self);
+      field("key_has_entities", &ParameterShape::key_has_entities));
+  parameter.def(py::self == py::self);
+  add_method(parameter, "value_space", &ParameterShape::value_space);
   add_record(module, "ObjectShape", field("items", &ObjectShape::items),
              field("keys", &ObjectShape::keys), field("name_is_key", &ObjectShape::name_is_key));
-  add_record(module, "IdShape", field("items", &IdShape::items), field("style", &IdShape::style));
+  add_record(module, "IdShape", field("items", &IdShape::items));
 }
 
 void register_calls(py::module_& module) {
@@ -91,9 +91,9 @@ void register_calls(py::module_& module) {
       field("list_close", &CallShape::list_close), field("inside", &CallShape::inside),
       field("separator", &CallShape::separator),
       field("shortest_close", &CallShape::shortest_close), field("joiner", &CallShape::joiner),
-      field("name_stop", &CallShape::name_stop), field("value_space", &CallShape::value_space),
-      field("holds_id", &CallShape::holds_id));
+      field("name_stop", &CallShape::name_stop), field("holds_id", &CallShape::holds_id));
   add_method(call, "body", &CallShape::kind);
+  add_method(call, "value_space", &CallShape::value_space);
   add_record(module, "FormShape", field("call", &FormShape::call),
              field("section", &FormShape::section), field("parameters", &FormShape::parameters),
              field("recipient", &FormShape::recipient), field("is_bare", &FormShape::is_bare));

@@ -28,11 +28,9 @@ void lower_message_end(const Shape& shape, const CallShape& call, CallRegion& re
 // White space after a call inside a section is the section's. Outside it belongs to the call, so
 // that a following text does not begin with the template's line break.
 void lower_edges(const Shape& shape, const CallShape& call, CallRegion& region) {
-  const bool has_section =
-      std::any_of(shape.sections.begin(), shape.sections.end(),
-                  [](const TextShape& section) { return !section.open.is_blank(); });
   add_marker(region.open, call.own_open, KeepSpace::before);
-  add_marker(region.close, call.own_close, has_section ? KeepSpace::none : KeepSpace::after);
+  add_marker(region.close, call.own_close,
+             shape.has_section() ? KeepSpace::none : KeepSpace::after);
   if (!region.is(BodyKind::json_arguments) || !call.own_close.is_fence()) return;
   add_new(region.close.texts, call.own_close.without_fence());  // the fence may be missing
   region.close.before.assign(1, '\n');

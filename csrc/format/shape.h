@@ -14,6 +14,7 @@
 // walk `forms`, and the alternatives whose `is_begun` is false.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -55,6 +56,12 @@ struct TextShape {
   bool operator==(const TextShape&) const = default;
 };
 
+/// The white space around a value that is markup.
+inline std::string space_of(ValueTrim trim) {
+  if (trim == ValueTrim::none) return "";
+  return trim == ValueTrim::space ? " " : "\n";
+}
+
 /// One alternative of a parameter between tags: <parameter=city>Paris</parameter>
 struct ParameterShape {
   std::vector<Item> items;
@@ -64,7 +71,6 @@ struct ParameterShape {
   Edge last;                                      // after the last hole
   std::vector<std::vector<std::string>> between;  // the tags after ${key} and after ${type}
   std::string key_stop;                           // what a key cannot hold
-  std::string value_space;  // the markup at both sides of the value: a line break, a space or ""
   bool has_type = false;
   bool is_element = false;    // <city>Paris</city>
   bool is_verbatim = false;   // of ${value:verbatim}: a string as it is
@@ -80,6 +86,9 @@ struct ParameterShape {
   std::string value_open;             // may stand before the value
   std::vector<std::pair<std::string, TypeSet>> types;
   bool guesses_types = false;
+
+  /// The markup at both sides of the value: a line break, a space or "".
+  std::string value_space() const { return space_of(trim); }
   bool operator==(const ParameterShape&) const = default;
 };
 
@@ -117,7 +126,6 @@ struct CallShape {
   Edge shortest_close;            // of the alternatives that differ in their end alone
   std::string joiner;             // what the longest of these has after it: between two calls
   std::string name_stop;          // what ends the name; empty if there is no name
-  std::string value_space;        // as of a parameter, for a value without a key
   bool holds_id = false;          // the id stands before the arguments
   bool is_begun = false;          // see TextShape
   CallRole role = CallRole::own;
@@ -135,6 +143,11 @@ struct CallShape {
   MarkupRegion markup;                // role around: the text around the other one
 
   BodyKind kind() const { return static_cast<BodyKind>(body.index()); }
+  /// As of a parameter, for a value without a key.
+  std::string value_space() const {
+    const auto* slot = std::get_if<ParametersSlot>(&body);
+    return slot != nullptr && slot->is_keyless ? space_of(slot->trim) : "";
+  }
 };
 
 /// The header of a message, and what it says of the text after it.
@@ -171,6 +184,12 @@ struct Shape {
   bool has_fence = false;              // bare calls may be in a fenced block
   bool opens_messages = false;         // a part of an answer begins with a header or with the turn
   bool has_messages = false;           // each part of an answer is a message with a header
+
+  /// Whether something opens all calls.
+  bool has_section() const {
+    return std::any_of(sections.begin(), sections.end(),
+                       [](const TextShape& section) { return !section.open.is_blank(); });
+  }
 };
 
 }  // namespace unspool

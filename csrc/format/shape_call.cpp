@@ -95,8 +95,7 @@ class CallReader {
     call_.body = std::move(slot);
     read_separators();
     if (is_blank(first_)) {
-      const bool has_section = !shape_.sections.empty() && is_any_open(shape_.sections);
-      call_.start.place = has_section                ? BarePlace::section
+      call_.start.place = shape_.has_section()       ? BarePlace::section
                           : first_.starts_with('\n') ? BarePlace::line
                                                      : BarePlace::start;
       call_.start.letters = "[{";
@@ -106,10 +105,6 @@ class CallReader {
       call_.start.letters.assign(1, call_.list_open ? '[' : '{');
       if (call_.list_open) call_.start.second.assign(1, '{');
     }
-  }
-
-  static bool is_any_open(const std::vector<TextShape>& sections) {
-    return has_any(sections, [](const TextShape& section) { return !section.open.is_blank(); });
   }
 
   // Models write "},{" and "};{" whatever the template has between two calls. After a call that
@@ -175,7 +170,6 @@ class CallReader {
     return place == BarePlace::start ? KnownTools::if_given : KnownTools::any;
   }
 
-  // The name is outside the arguments, or in a message's header.
   // The name stands before the arguments, and something must end it. In a message's header it ends
   // with the header; otherwise the text after it does, or the first letter of the arguments.
   void read_named() {
@@ -242,9 +236,7 @@ class CallReader {
       call_.body = ArgumentsSlot{};
       if (shape_.quote) call_.body = LiteralSlot{{{shape_.quote->open.literal()}, {}, {}}};
     } else if (pattern_.has(Kind::value)) {
-      const ParametersSlot slot = read_keyless(pattern_);
-      if (slot.trim == ValueTrim::newline) call_.value_space = "\n";
-      call_.body = slot;
+      call_.body = read_keyless(pattern_);
     } else if (pattern_.has(Kind::parameters)) {
       if (file_.parameter.empty())
         throw PatternError("call", "${parameters} needs a key 'parameter'");

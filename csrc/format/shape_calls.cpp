@@ -134,12 +134,12 @@ std::string without_word(const std::string& open, const std::string& word) {
   return open.substr(0, open.size() - size);
 }
 
-template <typename Item>
+/// The alternatives of another key that belong to this one of `count` calls.
 // Three ways to open all calls and three ways to write one belong together pair by pair: nobody
 // lists nine.
+template <typename Item>
 std::vector<Item> together(const std::vector<Item>& alternatives, std::size_t place,
                            std::size_t count) {
-  // One by one, if both keys have the same number of alternatives.
   if (count > 1 && alternatives.size() == count) return {alternatives[place]};
   return alternatives;
 }

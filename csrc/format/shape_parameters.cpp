@@ -49,9 +49,9 @@ class ParameterReader {
   }
 
  private:
-  // type="${type}" or a separate tag: the text before the type's name announces it.
-  // The type's name is an attribute or has a tag of its own. It outranks a guess, and the tool's
-  // schema outranks it: a model may write "number" for a parameter that is a string.
+  // type="${type}" or a separate tag: the text before the type's name announces it. The name
+  // outranks a guess, and the tool's schema outranks the name: a model may write "number" for a
+  // parameter that is a string.
   std::string_view take_type(ParameterShape& shape) const {
     const std::string_view before = without_quote(pattern_.before(Kind::type));
     const std::string_view after = pattern_.after(Kind::type);
@@ -142,13 +142,9 @@ ParameterShape read_parameter(const Pattern& pattern, bool is_element) {
   ParameterReader(pattern).read(shape);
   std::vector<std::string> texts{pattern.after(Kind::key)};
   if (shape.has_type) texts.push_back(pattern.after(Kind::type));
-  shape.value_space = shape.trim == ValueTrim::none    ? ""
-                      : shape.trim == ValueTrim::space ? " "
-                                                       : "\n";
   shape.key_stop = shape.after_key.sign();
-  // What stands around the value is decided; it must not stand in the marker before it again.
-  if (shape.trim != ValueTrim::none)  // the white space before the value belongs to the value
-    texts.back().erase(texts.back().find_last_not_of(kSpace) + 1);
+  // The white space before the value is the value's; it must not stand in the marker again.
+  if (shape.trim != ValueTrim::none) texts.back().erase(texts.back().find_last_not_of(kSpace) + 1);
   for (const std::string& text : texts) shape.between.push_back(Edge(text).closing_tags());
   return shape;
 }

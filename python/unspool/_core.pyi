@@ -188,8 +188,6 @@ class ObjectShape:
 class IdShape:
     @property
     def items(self) -> tuple[Edge | Hole, ...]: ...
-    @property
-    def style(self) -> str: ...
 
 @final
 class CallShape:
