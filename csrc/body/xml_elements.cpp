@@ -200,6 +200,11 @@ bool XmlElements::opens_call() const {
 // A tag after the call's closer inside a value: another call's opener or the section's end proves
 // that the value ended there.
 void XmlElements::on_tag_after_closer() {
+  if (is_closer_of(call_.close) && closer_size_ < kMaxCloserSpace) {  // written again
+    maybe_closer_.put(tag_);
+    closer_size_ = maybe_closer_.size();
+    return;
+  }
   const bool ends_section = section_close_ != nullptr && is_closer_of(*section_close_);
   if (!ends_section && !opens_call()) {
     take_closer_as_text();
@@ -290,6 +295,7 @@ void XmlElements::begin_parameter(const std::string& name) {
 
 void XmlElements::close_element(std::string_view name) {
   if (open_.empty()) {
+    if (name == closed_) return;  // written again
     closed_section_ = section_close_ != nullptr && is_closer_of(*section_close_);
     if (!closed_section_ && !is_closer_of(call_.close)) {
       return fail("a closing tag closes nothing", tag_);
@@ -322,6 +328,7 @@ void XmlElements::end_value() {
   mark(CallMark::Kind::parameter_end, maybe_closer_.size() + tag_.size());
   // Only if the call's closer ends them all.
   while (open_.size() > 1) close_innermost();
+  closed_ = open_[0].name;
   if (is_string_) {
     value_out() += '"';
   } else {
@@ -407,7 +414,8 @@ void XmlElements::visit(Archive& archive) {
   TagBody::visit(archive);
   archive.given(call_, section_close_);
   archive.choice(state_, State::done);
-  archive(held_, tag_, opener_, raw_, open_, is_string_, maybe_closer_, closer_size_, holds_tag_);
+  archive(held_, tag_, opener_, raw_, open_, is_string_, maybe_closer_, closer_size_, holds_tag_,
+          closed_);
 }
 
 }  // namespace unspool

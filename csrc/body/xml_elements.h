@@ -77,6 +77,7 @@ class XmlElements final : public TagBody {
   Letters maybe_closer_;          // the call's closer inside a value, and white space after it
   std::size_t closer_size_ = 0;   // of the closer in maybe_closer_
   bool holds_tag_ = false;        // the value contains a tag that is text
+  std::string closed_;            // the last parameter that was closed
 };
 
 }  // namespace unspool

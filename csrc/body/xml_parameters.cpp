@@ -284,7 +284,7 @@ bool XmlParameters::is_broken_key() const {
          end + 1 < key_.size();
 }
 
-// If a separate tag ends names, only white space and attributes may follow a name.
+// If a separate tag ends names, only white space, the tag again and attributes may follow a name.
 XmlParameters::KeyFit XmlParameters::add_to_key(std::string_view text) {
   for (const char byte : text) {
     if (key_.size() == kMaxNameBytes) return KeyFit::broken;
@@ -295,17 +295,26 @@ XmlParameters::KeyFit XmlParameters::add_to_key(std::string_view text) {
       continue;
     }
     const std::string_view end = std::string_view(key_).substr(key_end_);
-    KeyFit fit = KeyFit::broken;
-    for (const std::string& tag : slot_.key_end) {
-      if (tag.starts_with(end)) {
-        fit = KeyFit::fits;
-      } else if (end.starts_with(tag)) {
-        fit = is_space(byte) || !slot_.types.empty() ? KeyFit::fits : KeyFit::text_after;
-      }
-    }
-    if (fit != KeyFit::fits) return fit;
+    const std::string_view rest = after_key_end(end);
+    const bool begins_tag = std::any_of(slot_.key_end.begin(), slot_.key_end.end(),
+                                        [&](const auto& tag) { return tag.starts_with(rest); });
+    if (begins_tag) continue;
+    if (rest.size() == end.size()) return KeyFit::broken;
+    if (slot_.types.empty()) return KeyFit::text_after;
   }
   return KeyFit::fits;
+}
+
+// What follows the tags that end a name, and white space after each.
+std::string_view XmlParameters::after_key_end(std::string_view text) const {
+  const auto is_next = [&](const std::string& tag) { return text.starts_with(tag); };
+  auto tag = std::find_if(slot_.key_end.begin(), slot_.key_end.end(), is_next);
+  while (tag != slot_.key_end.end()) {
+    text.remove_prefix(tag->size());
+    text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));
+    tag = std::find_if(slot_.key_end.begin(), slot_.key_end.end(), is_next);
+  }
+  return text;
 }
 
 XmlParameters::Key XmlParameters::split_key(std::string_view text) const {
@@ -381,8 +390,10 @@ void XmlParameters::begin_parameter() {
 
 // The value's opener is missing: the text after the name is the value.
 void XmlParameters::begin_value_without_opener() {
-  const Letters value = tail_.from(key_.size() - 1);
-  key_.pop_back();
+  const std::size_t begin =
+      key_.size() - after_key_end(std::string_view(key_).substr(key_end_)).size();
+  const Letters value = tail_.from(begin);
+  key_.resize(begin);
   repairs_ |= kMarkup;
   if (!take_key()) return;
   begin_value(value.size());

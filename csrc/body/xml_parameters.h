@@ -111,6 +111,7 @@ class XmlParameters final : public TagBody {
   void take_tag_as_text();
 
   KeyFit add_to_key(std::string_view text);
+  std::string_view after_key_end(std::string_view text) const;
   bool is_broken_key() const;
   Key split_key(std::string_view text) const;
   bool is_next_name() const;

@@ -224,8 +224,12 @@ void XmlParameters::on_marker_after_tag(const MarkerCursor::Found& found) {
   switch (role) {
     case Role::parameter_open:
     case Role::json_open: return continue_after_value(role);
-    case Role::json_close:
-    case Role::value_close: return take_tag_as_text();
+    case Role::json_close: return take_tag_as_text();
+    // Written twice, with only white space between: the first one ended the value.
+    case Role::value_close:
+      if (closes_ != Closes::value || closed_section_) return take_tag_as_text();
+      tail_end_ = tail_.size();
+      break;
     case Role::body_close:
       if (closes_ == Closes::value) return on_call_closer_after_value(found.text);
       break;

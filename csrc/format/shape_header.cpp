@@ -160,8 +160,8 @@ class HeaderPatternReader {
   }
 
   // The words of the patterns' headers, in any order. After a recipient or a call's own tag:
-  // anything except a call's body. Where no header is a call's, a recipient is one word: what follows
-  // it is the text of a message whose header nothing closes.
+  // anything except a call's body. Where no header is a call's, a recipient is one word: what
+  // follows it is the text of a message whose header nothing closes.
   std::string pattern() const {
     if (header_.names_tool)
       return std::string("(?:").append(escaped(header_.open.texts[0])).append(")?") + kToolName;
