@@ -1,6 +1,7 @@
 // Common parts of the readers for arguments between tags: output, and how they end or fail.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <set>
 #include <string>
@@ -51,6 +52,13 @@ class TagBody : public Body {
     is_doubled_ = !given_.insert(name).second;
     if (is_doubled_ && mends_) repairs_ |= kDuplicateKey;
     return !is_doubled_ || mends_;
+  }
+
+  /// Whether parameters are given, with all that the tool requires: only closers are missing then.
+  bool has_required() const {
+    return !given_.empty() && schema_ != nullptr &&
+           std::all_of(schema_->required.begin(), schema_->required.end(),
+                       [this](const std::string& name) { return given_.count(name) > 0; });
   }
 
   /// `size` bytes of this put have been read.

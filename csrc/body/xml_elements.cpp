@@ -374,6 +374,15 @@ void XmlElements::write_open(std::size_t depth, const ValueSchema* schema) {
   if (inner != nullptr) write_open(depth + 1, begin_child(inner->name));
 }
 
+bool XmlElements::may_end_here(CallSink& sink) {
+  if (!maybe_closer_.is_empty()) return !holds_tag_;
+  const bool is_between = state_ == State::text && open_.empty() && cursor_.is_idle();
+  if (!is_between || !has_required() || has_failed()) return false;
+  end_call();
+  sink.put_written(out_);
+  return true;
+}
+
 // A held possible tag does not belong to the value.
 void XmlElements::end(CallSink& sink) {
   if (!maybe_closer_.is_empty() && !holds_tag_) {

@@ -30,7 +30,7 @@ class XmlElements final : public TagBody {
   BodyResult put(std::string_view text, CallSink& sink) override;
   BodyResult put_token(Symbol symbol, std::string_view literal, CallSink& sink) override;
   void end(CallSink& sink) override;
-  bool may_end_here(CallSink&) override { return !maybe_closer_.is_empty() && !holds_tag_; }
+  bool may_end_here(CallSink& sink) override;
   void complete(CallSink& sink) override;
   std::size_t undecided_bytes() const override;
   void add_held(Held& out) const override;

@@ -407,6 +407,18 @@ void XmlParameters::end(CallSink& sink) {
   sink.put_written(out_);
 }
 
+bool XmlParameters::may_end_here(CallSink& sink) {
+  const bool is_whole_json =
+      state_ == State::parameter && written_ == Written::json && cursor_.is_idle();
+  if (is_whole_json || ends_call()) return true;
+  if (!has_required() || !cursor_.is_idle() || has_failed()) return false;
+  if (may_end_value()) cut_off();
+  if (state_ != State::parameter || has_failed()) return false;
+  end_call({});
+  sink.put_written(out_);
+  return true;
+}
+
 // The output ends here. A held possible tag does not belong to the value.
 void XmlParameters::cut_off() {
   if (may_end_value()) {
@@ -414,6 +426,8 @@ void XmlParameters::cut_off() {
     if (ends_call()) {
       end_call({});
       state_ = State::after_tag;
+    } else if (cursor_.is_idle()) {
+      enter(State::parameter);
     }
   } else if (is_in_value()) {
     value_.cut_off(value_out());

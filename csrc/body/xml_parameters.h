@@ -25,11 +25,7 @@ class XmlParameters final : public TagBody {
   BodyResult put(std::string_view text, CallSink& sink) override;
   BodyResult put_token(Symbol symbol, std::string_view literal, CallSink& sink) override;
   void end(CallSink& sink) override;
-  bool may_end_here(CallSink&) override {
-    const bool is_whole_json =
-        state_ == State::parameter && written_ == Written::json && cursor_.is_idle();
-    return is_whole_json || ends_call();
-  }
+  bool may_end_here(CallSink& sink) override;
   void complete(CallSink& sink) override;
   std::size_t undecided_bytes() const override;
   void add_held(Held& out) const override;
