@@ -308,8 +308,12 @@ bool CallReader::begin_call(std::string_view name, std::string_view id) {
   has_called_ = is_announced_ = true;
   core_.drop_space();
   at_.boundary = Boundary::none;
-  // The name proves that the opener was no mention. In reasoning that may go on, it does not yet.
-  if (!core_.is_rehearsing()) core_.settle_trial();
+  // The name proves that the opener was no mention. In reasoning that may go on, it does not yet;
+  // nor within a line, where a tag is quoted with its name.
+  const bool is_tagged =
+      core_.call().is(BodyKind::xml_parameters) || core_.call().is(BodyKind::xml_elements);
+  awaits_body_ = is_tagged && core_.trial.is_amid_text();
+  if (!core_.is_rehearsing() && !awaits_body_) core_.settle_trial();
   // Before the text: events of a call come after its announcement.
   core_.calls.begin(name, id, schema, core_.token_end, core_.events());
   core_.put_call_text(Fate::marker, std::string_view(core_.raw).substr(0, opener_bytes_));

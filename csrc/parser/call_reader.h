@@ -23,6 +23,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "body/body.h"
 #include "parser/region_reader.h"
@@ -42,6 +43,7 @@ class CallReaderState {
   bool in_parameter_ = false;   // the marker that ended the name opened a parameter
   bool has_called_ = false;     // the body has begun a call
   bool is_announced_ = false;   // a call is open, or began during the body's last step
+  bool awaits_body_ = false;    // only its name has come, which may be a mention
   bool has_closer_ = false;
   bool malformed_is_empty_ = true;
   const char* problem_ = "";
@@ -94,6 +96,8 @@ class CallReader : RegionReader, CallSink, CallReaderState {
   }
   /// Whether the text after an opener, where a name is expected, continues the text before it.
   bool reads_as_prose(bool stopped) const;
+  /// Whether nothing but the name has come of the call.
+  bool awaits_body() const { return awaits_body_; }
   /// The text after the opener.
   std::string_view after_opener() const {
     return std::string_view(core_.raw).substr(opener_bytes_);
@@ -107,9 +111,13 @@ class CallReader : RegionReader, CallSink, CallReaderState {
   // CallSink
   bool begin_call(std::string_view name, std::string_view id) override;
   void put_arguments(std::string_view fragment) override {
+    settle_body();
     core_.calls.put(fragment, core_.token_end, core_.events());
   }
-  void end_call() override { core_.calls.end(repairs(), core_.token_end, core_.events()); }
+  void end_call() override {
+    settle_body();
+    core_.calls.end(repairs(), core_.token_end, core_.events());
+  }
   const ToolSchemas* tools() const override { return core_.tools(); }
 
   void end_call(CallStatus status) {
@@ -117,6 +125,11 @@ class CallReader : RegionReader, CallSink, CallReaderState {
   }
   std::uint16_t repairs() const { return repairs_ | (body_ ? body_->repairs() : 0U); }
   bool may_pend() const { return at_.state == State::body && core_.calls.is_open(); }
+
+  /// What follows the name is a call's body, so the opener was no mention.
+  void settle_body() {
+    if (std::exchange(awaits_body_, false) && !core_.is_rehearsing()) core_.settle_trial();
+  }
 
   bool on_opener_again(const MarkerCursor::Found& match);
   void begin_chosen(int kind, std::size_t first_at);

@@ -68,6 +68,7 @@ void CallReader::on_failure(const char* problem, const Letters& unread) {
 bool CallReader::was_mention() const {
   const Trial& trial = core_.trial;
   if (!trial.is_on() || at_.state == State::malformed) return false;
+  if (awaits_body_) return true;
   // Reasoning may mention whatever it likes; only an announced call is more.
   if (core_.is_rehearsing()) return !core_.calls.is_open();
   if (core_.call().is_tentative()) return true;
@@ -133,7 +134,7 @@ void CallReader::reset(bool keeps_body) {
   if (!keeps_body) body_.reset();
   name_.clear();
   opener_bytes_ = 0;
-  has_called_ = false;
+  has_called_ = awaits_body_ = false;
   pending_text_.clear();
 }
 

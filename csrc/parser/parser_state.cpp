@@ -126,7 +126,8 @@ void ParserCore::visit(Archive& archive) {
 
 void CallReader::visit(Archive& archive) {
   archive.given(parser_);
-  archive(opener_, opener_bytes_, repairs_, in_parameter_, has_called_, is_announced_);
+  archive(opener_, opener_bytes_, repairs_, in_parameter_, has_called_, is_announced_,
+          awaits_body_);
   archive(has_closer_, malformed_is_empty_, name_, pending_text_, body_call_);
   archive.literal(problem_);
   const std::size_t openers = core_.format().openers().size();

@@ -95,6 +95,15 @@ class Trial {
     return is_on_ || outcome != Outcome::open;
   }
 
+  /// Whether it tries a marker that is no token, amid reasoning or within a line.
+  bool is_amid_text() const {
+    if (!is_on_ || is_token()) return false;
+    const Place& place = start().place;
+    const bool is_amid_reasoning =
+        place.state == Place::State::reasoning && !place.reasoning_is_empty;
+    return is_amid_line || is_amid_reasoning;
+  }
+
   /// Whether the marker is from the prompt, not the output.
   bool is_of_turn() const { return kept_ && kept_->marker.empty(); }
 

@@ -200,6 +200,7 @@ bool TrialReader::ends_as_mention(bool stopped) {
   const bool ends_header = stopped || core_.trial.is_of_turn();
   if (at_.state == State::markup && (ends_header || !header_.fits(core_.raw))) return true;
   if (at_.state == State::header && call_.reads_as_prose(stopped)) return true;
+  if (stopped && call_.awaits_body()) return true;
   const std::string_view after =
       at_.state == State::opening ? call_.after_opener() : core_.trial.input();
   // An opener at the very end: a call that was cut off, or a mention if the model stopped there.
