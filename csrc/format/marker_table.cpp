@@ -68,6 +68,11 @@ class TableBuilder {
   void build_reasoning(MarkerTable& table) {
     if (program_.reasoning) {
       const bool keeps_calls = program_.reasoning->calls == CallsInReasoning::keep;
+      if (!keeps_calls && !program_.has_reasoning_headers()) {
+        add(table.inside_cut_reasoning, kReasoningClose | kInside);
+        add(table.after_cut_reasoning, kReasoningClose);
+        add_outside(table.after_cut_reasoning, kAfterCall);
+      }
       const Parts parts = keeps_calls ? kReasoning : kReasoning | kOpeners;
       add(table.reasoning, kReasoningClose);
       add_outside(table.reasoning, parts & ~kReasoningClose);
@@ -75,6 +80,8 @@ class TableBuilder {
       add_outside(table.rehearsal, kRehearsal & ~(kReasoningClose | kClosers));
       if (is_strict_) add(table.rehearsed_section, kRehearsal);
     }
+    finish(table.inside_cut_reasoning);
+    finish(table.after_cut_reasoning);
     finish(table.reasoning);
     finish(table.rehearsal);
     finish(table.rehearsed_section);

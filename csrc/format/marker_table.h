@@ -47,10 +47,12 @@ struct CallMarkers {
 
 /// One way to recognize a format: by text only, or with tokens matched by id.
 struct MarkerTable {
-  MarkerSet content;     // outside all regions
-  MarkerSet inside;      // within a section, or after a call that still lacks its closer
-  MarkerSet after_call;  // directly after a call: its closer may be repeated
-  MarkerSet for_user;    // in a message for the user: nothing opens a call
+  MarkerSet content;               // outside all regions
+  MarkerSet inside;                // within a section, or after a call that still lacks its closer
+  MarkerSet after_call;            // directly after a call: its closer may be repeated
+  MarkerSet inside_cut_reasoning;  // like inside, after a call ended the reasoning, whose closer
+  MarkerSet after_cut_reasoning;   // may still come; and the same after that call
+  MarkerSet for_user;              // in a message for the user: nothing opens a call
   MarkerSet reasoning;
   MarkerSet rehearsal;             // like inside, while reasoning may continue and close
   MarkerSet rehearsed_section;     // the same within a section; only for strict trust

@@ -331,6 +331,12 @@ bool Parser::read_idle(const MarkerCursor::Found& match) {
     release(match.text);
     return true;
   }
+  // A call ended the reasoning. After text, its closer is one only if it is a token.
+  if (role == Role::reasoning_close && core_.at.state == State::content && is_amid_text &&
+      !match.marker->has_token) {
+    release(match.text);
+    return true;
+  }
   // Held and not dropped: if text follows, it was text; if markup follows, it is markup.
   if (is_amid_text && !match.marker->has_token && changes_nothing(core_.markup_of(match), role)) {
     core_.hold_idle(match.text);
@@ -350,6 +356,9 @@ void Parser::cross(const MarkerCursor::Found& match) {
   const bool is_reasonings = belongs_to_reasoning(core_, match);
   at.has_slip |= match.marker->is_slip;
   core_.drop_space(is_reasonings);
+  const bool opens_call = role == Role::call_open || role == Role::section_open;
+  at.reasoning_is_cut |=
+      opens_call && at.state == State::reasoning && !core_.program().has_reasoning_headers();
   if (role == Role::call_open) return call_.begin_at_opener(match);  // its audit waits for its name
   // Whether the header's marker belongs to the reasoning depends on what the header says.
   if (core_.options().only_reasoning && markup != nullptr && markup->has_header()) {
@@ -376,6 +385,7 @@ void Parser::cross(const MarkerCursor::Found& match) {
 void Parser::on_reasoning(Role role) {
   Place& at = core_.at;
   const ReasoningRegion& reasoning = *core_.program().reasoning;
+  at.reasoning_is_cut = false;
   if (role == Role::reasoning_close) {
     // After reasoning the message begins: a bare call may stand here.
     if (!at.has_content) at.line = Place::Line::start;

@@ -50,7 +50,9 @@ void ParserCore::reset_cursor() {
 
 const MarkerSet& ParserCore::markers_of_content() const {
   if (at.is_for_user) return markers().for_user;
-  if (closes_something()) return markers().inside;
+  if (closes_something())
+    return at.reasoning_is_cut ? markers().inside_cut_reasoning : markers().inside;
+  if (at.reasoning_is_cut) return markers().after_cut_reasoning;
   const bool is_after_call = at.boundary == Boundary::after_markup && calls.index() >= 0;
   return is_after_call ? markers().after_call : markers().content;
 }

@@ -11,10 +11,17 @@ namespace {
 // A cursor points into one of the format's automata. A state has its number in this list, whose
 // order therefore must not change within a version.
 std::vector<const MarkerSet*> sets_of(const MarkerTable& table) {
-  std::vector<const MarkerSet*> sets = {
-      &table.content,           &table.inside,    &table.after_call,
-      &table.for_user,          &table.reasoning, &table.rehearsal,
-      &table.rehearsed_section, &table.malformed, &table.openers};
+  std::vector<const MarkerSet*> sets = {&table.content,
+                                        &table.inside,
+                                        &table.after_call,
+                                        &table.inside_cut_reasoning,
+                                        &table.after_cut_reasoning,
+                                        &table.for_user,
+                                        &table.reasoning,
+                                        &table.rehearsal,
+                                        &table.rehearsed_section,
+                                        &table.malformed,
+                                        &table.openers};
   for (const MarkerSet& header : table.headers) sets.push_back(&header);
   for (const CallMarkers& call : table.calls) sets.push_back(&call.header);
   return sets;
@@ -55,7 +62,7 @@ bool is_sound(const Place& at, const Program& program) {
     return false;
   const bool needs_reasoning =
       at.state == Place::State::reasoning || at.markup_return == Place::State::reasoning;
-  if (needs_reasoning && !program.reasoning) return false;
+  if ((needs_reasoning || at.reasoning_is_cut) && !program.reasoning) return false;
   if (at.is_for_user && !program.has_texts_for_user()) return false;
   return !has_label || (program.reasoning && at.label_read < program.reasoning->label.size());
 }
@@ -89,7 +96,7 @@ void Place::visit(Archive& archive) {
   archive.choice(line, Line::inside);
   archive(call, markup, bare_candidate, last_byte, in_section, in_fence, closer_pending);
   archive(closer_is_calls, may_chain, has_slip, reasoning_is_empty, has_content, is_for_user);
-  archive(skip_is_reasonings, label_read, space, idle);
+  archive(reasoning_is_cut, skip_is_reasonings, label_read, space, idle);
   archive.view(skip);
 }
 

@@ -54,6 +54,7 @@ struct Place {
   bool may_chain = false;        // another call of the same kind may follow without an opener
   bool has_slip = false;         // a marker since the last call was misspelled
   bool reasoning_is_empty = true;
+  bool reasoning_is_cut = false;  // a call ended it; its own closer may still come
   bool has_content = false;
   bool is_for_user = false;                    // a header says so: the content holds no call
   bool skip_is_reasonings = false;             // the last marker was the reasoning's
