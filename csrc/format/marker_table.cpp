@@ -73,6 +73,10 @@ class TableBuilder {
         add(table.after_cut_reasoning, kReasoningClose);
         add_outside(table.after_cut_reasoning, kAfterCall);
       }
+      if (!program_.has_reasoning_headers()) {
+        add_outside(table.after_reasoning, kContent);
+        add(table.after_reasoning, kReasoningClose);
+      }
       const Parts parts = keeps_calls ? kReasoning : kReasoning | kOpeners;
       add(table.reasoning, kReasoningClose);
       add_outside(table.reasoning, parts & ~kReasoningClose);
@@ -82,6 +86,7 @@ class TableBuilder {
     }
     finish(table.inside_cut_reasoning);
     finish(table.after_cut_reasoning);
+    finish(table.after_reasoning);
     finish(table.reasoning);
     finish(table.rehearsal);
     finish(table.rehearsed_section);

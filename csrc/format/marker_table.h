@@ -52,6 +52,7 @@ struct MarkerTable {
   MarkerSet after_call;            // directly after a call: its closer may be repeated
   MarkerSet inside_cut_reasoning;  // like inside, after a call ended the reasoning, whose closer
   MarkerSet after_cut_reasoning;   // may still come; and the same after that call
+  MarkerSet after_reasoning;       // directly after reasoning: its closer may be repeated
   MarkerSet for_user;              // in a message for the user: nothing opens a call
   MarkerSet reasoning;
   MarkerSet rehearsal;             // like inside, while reasoning may continue and close

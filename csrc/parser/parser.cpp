@@ -332,8 +332,9 @@ bool Parser::read_idle(const MarkerCursor::Found& match) {
     return true;
   }
   // A call ended the reasoning. After text, its closer is one only if it is a token.
+  const bool may_close = core_.at.reasoning_is_cut && match.marker->has_token;
   if (role == Role::reasoning_close && core_.at.state == State::content && is_amid_text &&
-      !match.marker->has_token) {
+      !may_close) {
     release(match.text);
     return true;
   }

@@ -28,10 +28,11 @@ SPACES = ("", "\n")
 
 @functools.cache
 def closers(format: str) -> tuple[str, ...]:
-    """The closers of calls, sections, values and keys; a fence is none, for it opens a block too."""
+    """The closers of calls, sections, values, keys and reasoning; a fence is none, for it opens a block too."""
     facts = get_format(format).facts
     found = [*facts.section_closers, *value_closers(format)]
     found += [text for call in facts.calls for text in call.closers]
+    found += facts.reasoning.closers if facts.reasoning else ()
     for pattern in texts(format, "parameter"):
         if pattern.count("${key") == 1:
             after_key, _, _ = around(pattern, "key")[1].partition("><")
