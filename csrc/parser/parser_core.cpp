@@ -53,7 +53,7 @@ const MarkerSet& ParserCore::markers_of_content() const {
   if (closes_something())
     return at.reasoning_is_cut ? markers().inside_cut_reasoning : markers().inside;
   if (at.reasoning_is_cut) return markers().after_cut_reasoning;
-  if (at.boundary == Boundary::after_markup && at.skip_is_reasonings &&
+  if (at.boundary == Boundary::after_markup && at.skip_is_reasonings && program().reasoning &&
       !program().has_reasoning_headers())
     return markers().after_reasoning;
   const bool is_after_call = at.boundary == Boundary::after_markup && calls.index() >= 0;

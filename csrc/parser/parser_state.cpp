@@ -63,8 +63,7 @@ bool is_sound(const Place& at, const Program& program) {
     return false;
   const bool needs_reasoning =
       at.state == Place::State::reasoning || at.markup_return == Place::State::reasoning;
-  if ((needs_reasoning || at.reasoning_is_cut || at.skip_is_reasonings) && !program.reasoning)
-    return false;
+  if ((needs_reasoning || at.reasoning_is_cut) && !program.reasoning) return false;
   if (at.is_for_user && !program.has_texts_for_user()) return false;
   return !has_label || (program.reasoning && at.label_read < program.reasoning->label.size());
 }
