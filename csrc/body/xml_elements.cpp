@@ -295,7 +295,7 @@ void XmlElements::begin_parameter(const std::string& name) {
 
 void XmlElements::close_element(std::string_view name) {
   if (open_.empty()) {
-    if (name == closed_) return;  // written again
+    if (!name.empty() && name == closed_) return;  // written again
     closed_section_ = section_close_ != nullptr && is_closer_of(*section_close_);
     if (!closed_section_ && !is_closer_of(call_.close)) {
       return fail("a closing tag closes nothing", tag_);

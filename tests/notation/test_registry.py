@@ -76,3 +76,48 @@ def test_equal_patterns_have_one_fingerprint() -> None:
     assert made != read
     assert made.fingerprint != unspool.FormatFile(name="y", patterns=patterns).fingerprint
     assert type(made.with_reasoning(None)) is unspool.FormatFile
+
+
+# What other stacks call a format: LMDeploy, mlx-lm, Ollama, Dynamo, TensorRT-LLM and smg.
+NAMES = {
+    "deepseek_v3": ["deepseek"],
+    "deepseek_v31": ["deepseek3", "deepseek_v3_1", "deepseekv3.1", "deepseek31"],
+    "deepseek_v32": ["deepseek-v32", "deepseek-v3.2", "deepseek_v3_2", "deepseek32"],
+    "cohere_command3": ["cohere"],
+    "devstral": ["ministral"],
+    "functiongemma": ["function_gemma"],
+    "gemma4": ["gemma-4", "gemma4-no-thinking"],
+    "glm45": ["glm4", "glm45_moe"],
+    "glm47": ["glm47_moe"],
+    "hermes": ["qwen2d5", "json_tools", "qwen3-vl-instruct"],
+    "internlm": ["intern-s1"],
+    "kimi_k2": ["kimi-k2", "kimik2"],
+    "lfm2": ["lfm2-thinking"],
+    "llama3_json": ["llama"],
+    "muse": ["muse_spark", "glimmer"],
+    "nemotron_v3": ["nemotron-3-nano", "nemotron-3.5-nano", "nemotron_nano", "nemotron"],
+    "olmo3": ["olmo3-think"],
+    "poolside_v1": ["poolside-v1"],
+    "qwen3": ["qwen3-vl-thinking"],
+    "qwen3_coder": ["qwen3.5", "qwen3-coder", "qwen_xml", "qwen_coder", "Qwen3-Coder"],
+    "telechat4": ["xing4_0"],
+}
+
+
+@pytest.mark.parametrize(("format", "names"), NAMES.items(), ids=NAMES)
+def test_other_stacks_names(format: str, names: list[str]) -> None:
+    assert [unspool.get_format(name).name for name in names] == [format] * len(names)
+
+
+def test_no_two_formats_share_a_folded_name() -> None:
+    names: dict[str, str] = {}
+    for file in unspool.formats():
+        for name in (file.name, *file.aliases):
+            assert names.setdefault(registry._folded(name), file.name) == file.name
+
+
+def test_a_registered_name_differs_by_more_than_separators() -> None:
+    text = registry._files()["hermes"].read_text(encoding="utf-8")
+    source = FormatSource(text.replace('name = "hermes"', 'name = "Qwen-3.Coder"', 1), "mine.toml")
+    with pytest.raises(unspool.FormatError, match="is taken"):
+        registry.add_source(source)

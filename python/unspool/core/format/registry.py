@@ -15,6 +15,7 @@ __all__ = ["add_source", "find_source", "sources"]
 
 _registered: dict[str, FormatSource] = {}
 _lock = ForkSafeLock()
+_SEPARATORS = str.maketrans("", "", "-_.")
 
 
 @functools.cache
@@ -30,6 +31,16 @@ def _files() -> Mapping[str, Any]:
     }
 
 
+def _folded(name: str) -> str:
+    """The name as it is compared: hosts write deepseek-v3.2, deepseek_v3_2 and deepseekv32."""
+    return name.lower().translate(_SEPARATORS)
+
+
+@functools.cache
+def _folded_files() -> Mapping[str, str]:
+    return {_folded(name): name for name in _files()}
+
+
 @functools.cache
 def _shipped(name: str) -> FormatSource:
     entry = _files()[name]
@@ -38,11 +49,11 @@ def _shipped(name: str) -> FormatSource:
 
 @functools.cache
 def _aliases() -> Mapping[str, str]:
-    """The format of each alias of the package's files; reads all of them."""
+    """The format of each folded alias of the package's files; reads all of them."""
     aliases: dict[str, str] = {}
     for name in _files():
         for alias in _shipped(name).aliases:
-            aliases.setdefault(alias.lower(), name)
+            aliases.setdefault(_folded(alias), name)
     return aliases
 
 
@@ -55,22 +66,24 @@ def sources() -> tuple[FormatSource, ...]:
 def find_source(name: str) -> FormatSource:
     """Return the format with this name or alias. Reads no other file unless it is an alias.
 
+    Upper and lower case are one, and so are `-`, `_`, `.` and nothing.
+
     Raises:
         UnknownFormatError: There is none; the message suggests the nearest names.
     """
-    key = name.lower()
+    key = _folded(name)
     for source in list(_registered.values()):  # another thread may register one
-        if key in (source.name.lower(), *(alias.lower() for alias in source.aliases)):
+        if key in map(_folded, (source.name, *source.aliases)):
             return source
-    if key in _files():
-        return _shipped(key)
-    if key in ("auto", "hf", "response_template"):
+    if key in _folded_files():
+        return _shipped(_folded_files()[key])
+    if name.lower() in ("auto", "hf", "response_template"):
         raise UnknownFormatError(
             f"'{name}' asks a tokenizer; pass it to Parser or TokenStreamer as the format"
         )
     if key in _aliases():
         return _shipped(_aliases()[key])
-    near = difflib.get_close_matches(key, [*_files(), *_aliases(), *_registered], n=3)
+    near = difflib.get_close_matches(name.lower(), [*_files(), *_aliases(), *_registered], n=3)
     hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
     raise UnknownFormatError(f"unknown format '{name}'; {hint}`unspool formats` lists all")
 
@@ -82,7 +95,8 @@ def add_source(source: FormatSource) -> None:
         FormatError: Its name or an alias is taken.
     """
     with _lock:
+        taken = {_folded(name) for other in _registered.values() for name in (other.name, *other.aliases)}
         for name in (source.name, *source.aliases):
-            if name.lower() in _files() or name.lower() in _aliases() or name in _registered:
+            if _folded(name) in _folded_files().keys() | _aliases().keys() | taken:
                 raise FormatError(f"{source.source}: the name '{name}' is taken; choose another")
         _registered[source.name] = source
