@@ -306,6 +306,7 @@ bool CallReader::begin_call(std::string_view name, std::string_view id) {
   // A list that has begun with a call is a list of calls.
   if (must_know && !has_called_ && schema == nullptr) return false;
   has_called_ = is_announced_ = true;
+  section_is_malformed_ = false;
   core_.drop_space();
   at_.boundary = Boundary::none;
   // The name proves that the opener was no mention. In reasoning that may go on, it does not yet;

@@ -46,6 +46,7 @@ class CallReaderState {
   bool awaits_body_ = false;    // only its name has come, which may be a mention
   bool has_closer_ = false;
   bool malformed_is_empty_ = true;
+  bool section_is_malformed_ = false;
   const char* problem_ = "";
   std::string name_;
   std::string pending_text_;  // read by the body, but possibly not the call's
@@ -78,6 +79,9 @@ class CallReader : RegionReader, CallSink, CallReaderState {
   bool read_token_in_body(Symbol symbol, std::string_view literal);
   void put_name(std::string_view text) { name_ += text; }
   void put_malformed(std::string_view text);
+  /// Continues after the opener of a section without a call: up to its closer, or to a call, all is
+  /// malformed.
+  void begin_malformed_section(std::string_view opener);
   void on_name_end(const MarkerCursor::Found& match);
   void on_malformed_end(const MarkerCursor::Found& match);
 

@@ -45,6 +45,7 @@ void CallReader::on_failure(const char* problem, const Letters& unread) {
     core_.trial.outcome = Outcome::mention;
     return;
   }
+  if (core_.is_in_empty_section() && !core_.is_rehearsing()) return core_.trial.fail(problem);
   if (!core_.is_rehearsing()) core_.settle_trial();
   if (!core_.calls.is_open() && core_.call().is_tentative() && !has_called_ &&
       at_.state != State::malformed) {
@@ -87,6 +88,14 @@ bool CallReader::reads_as_prose(bool stopped) const {
          (stopped || trim(name_).find(' ') != std::string_view::npos);
 }
 
+void CallReader::begin_malformed_section(std::string_view opener) {
+  section_is_malformed_ = true;
+  problem_ = core_.trial.problem;
+  malformed_is_empty_ = true;
+  core_.enter(State::malformed);
+  put_malformed(opener);
+}
+
 void CallReader::put_malformed(std::string_view text) {
   if (core_.is_rehearsing()) {
     core_.trial.outcome = Outcome::mention;
@@ -106,27 +115,37 @@ void CallReader::put_malformed(std::string_view text) {
 void CallReader::on_malformed_end(const MarkerCursor::Found& match) {
   const Role role = static_cast<Role>(match.marker->role);
   const bool closes = role == Role::call_close || role == Role::section_close;
+  // Only its own closer, a call or a message ends a section that holds no call.
+  const MarkupRegion* markup = core_.markup_of(match);
+  const bool is_plain = markup != nullptr && !markup->has_header();
+  if (section_is_malformed_ && (role == Role::call_close || is_plain))
+    return put_malformed(match.text);
   if (core_.calls.is_open()) {
     // The body failed at the closer itself, with nothing wrong before it.
     if (closes && malformed_is_empty_ && body_ && body_->may_end_here(*this)) {
       end_call();
+      core_.put_call_text(Fate::marker, match.text);
     } else {
-      // An event without text: a malformed call has a reason in any case.
-      if (malformed_is_empty_) put_malformed({});
+      // Nothing before it was wrong: the closer comes too early, and is what is reported.
+      const bool is_early = malformed_is_empty_ && closes;
+      if (is_early) put_malformed(match.text);
       end_call(CallStatus::malformed);
+      if (closes && !is_early) core_.put_call_text(Fate::marker, match.text);
     }
-    if (closes) core_.put_call_text(Fate::marker, match.text);
   } else if (closes) {
     put_malformed(match.text);
   }
   if (role == Role::markup_open) core_.audit(Fate::marker, match.text);
   body_.reset();
+  const bool in_broken_section = section_is_malformed_;
+  if (role != Role::call_open) section_is_malformed_ = false;
   at_.closer_is_calls = false;
   at_.state = State::content;
   // The state is content by now: the marker is read as after any call.
   if (closes) return parser_.on_closer(role, match);
   if (role == Role::markup_open) return parser_.on_markup(match);
-  at_.boundary = Boundary::none;
+  // A broken section has no text that the marker could be part of.
+  at_.boundary = in_broken_section ? Boundary::after_markup : Boundary::none;
   parser_.on_marker(match);
 }
 
@@ -134,7 +153,7 @@ void CallReader::reset(bool keeps_body) {
   if (!keeps_body) body_.reset();
   name_.clear();
   opener_bytes_ = 0;
-  has_called_ = awaits_body_ = false;
+  has_called_ = awaits_body_ = section_is_malformed_ = false;
   pending_text_.clear();
 }
 
@@ -149,6 +168,8 @@ void CallReader::finish(FinishReason reason) {
 
 // The output ends within the name of a call.
 void CallReader::finish_name() {
+  if (core_.is_in_empty_section())
+    return core_.trial.fail("the output ends before the tool's name");
   if (core_.call().is_tentative()) return core_.release_raw();
   // Reported and not dropped: the model meant a call, and the host should know.
   problem_ = "the output ends before the tool's name";
@@ -177,6 +198,8 @@ void CallReader::finish_body(FinishReason reason) {
 
 // The output ends in a body without a call, or after its last call.
 void CallReader::finish_unannounced() {
+  if (core_.is_in_empty_section())
+    return core_.trial.fail("the output ends before the tool's name");
   if (core_.call().is_tentative() && !has_called_) {
     body_.reset();
     return core_.release_raw();

@@ -294,6 +294,9 @@ void Parser::on_marker(const MarkerCursor::Found& match) {
     case State::markup: return header_.on_end(match);
     case State::malformed:
       if (static_cast<Role>(match.marker->role) != Role::ignore) {
+        // The opener of a call that did not come, in a section that is read again.
+        if (trial_.is_tried(match) && core_.trial.is_read_again(match))
+          return call_.put_malformed(match.text);
         return call_.on_malformed_end(match);
       }
       break;

@@ -101,7 +101,7 @@ void ParserCore::put_content(std::string_view text) {
     } else {
       text = text.substr(i);
     }
-    if (gives_up_section()) return;
+    if (gives_up_section(text.empty() ? ' ' : text[0])) return;
     at.boundary = Boundary::none;
     at.may_chain = false;
     if (const std::string held = take_held(); !held.empty()) emit_content(held);
@@ -110,15 +110,16 @@ void ParserCore::put_content(std::string_view text) {
   }
 }
 
-// Text after a section's opener: the opener is a mention if text precedes it too.
-bool ParserCore::gives_up_section() {
-  if (!trial.is_on() || calls.index() != trial.start().calls.index) return false;
-  if (trial.start().place.state == State::content &&
-      trial.start().place.boundary != Boundary::none) {
-    settle_trial();
-    return false;
+// Text after a section's opener: the opener is a mention within a line or in a fence, else it was
+// meant as one.
+bool ParserCore::gives_up_section(char byte) {
+  if (!is_in_empty_section()) return false;
+  if (trial.outcome != Trial::Outcome::open) return true;  // earlier text has decided
+  if (trial.is_amid_line || trial.start().place.state == State::reasoning || byte == '`') {
+    trial.outcome = Trial::Outcome::mention;
+  } else {
+    trial.fail("no call follows the opener");
   }
-  trial.outcome = Trial::Outcome::mention;
   return true;
 }
 
@@ -294,7 +295,8 @@ void ParserCore::end_label() {
 void ParserCore::begin_trial(const MarkerCursor::Found& found) {
   begin_trial(found.text, found.marker->has_token);
   const Role role = static_cast<Role>(found.marker->role);
-  trial.tries_call = role == Role::call_open || role == Role::section_open;
+  trial.opens_section = role == Role::section_open;
+  trial.tries_call = role == Role::call_open || trial.opens_section;
   trial.is_word =
       role == Role::call_open &&
       program().calls[format_->openers()[found.marker->value].front()].start.may_be_text;

@@ -157,6 +157,10 @@ class ParserCore {
   /// Whether only a marker with a token may open something here: trust is strict, and no token has
   /// opened what this is part of.
   bool needs_token() const { return is_strict() && !closes_something(); }
+  /// Whether a section is on trial, and no call has been read in it.
+  bool is_in_empty_section() const {
+    return trial.is_on() && trial.opens_section && calls.index() == trial.start().calls.index;
+  }
   /// Whether a call is on trial in reasoning that may continue after it.
   bool is_rehearsing() const {
     return trial.is_on() && trial.tries_call &&
@@ -190,7 +194,7 @@ class ParserCore {
   const MarkerSet& markers_of_content() const;
   const MarkerSet& markers_of_rehearsal() const;
   std::string_view drop_label(std::string_view text);
-  bool gives_up_section();
+  bool gives_up_section(char byte);
   void ignore(std::string_view marker, std::size_t kept, std::size_t pending, LabelPart part);
   void leave_out_specials();
   /// For the labels: whether it is a marker that ends the answer.

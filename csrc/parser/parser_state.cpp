@@ -104,9 +104,10 @@ void Place::visit(Archive& archive) {
 void Trial::visit(Archive& archive) {
   archive(is_on_, number_);
   if (!is_on_) return;  // the next trial sets all of this
-  archive.scratch(outcome, replay_left);
+  archive.scratch(outcome, problem, replay_left);
   if (!kept_) kept_ = std::make_unique<Kept>();
-  archive(is_amid_line, tries_call, is_word, has_call_markup, rehearsed_bytes, *kept_);
+  archive(is_amid_line, tries_call, opens_section, is_word, has_call_markup, rehearsed_bytes,
+          *kept_);
 }
 
 void Trial::Kept::visit(Archive& archive) {
@@ -136,7 +137,8 @@ void CallReader::visit(Archive& archive) {
   archive.given(parser_);
   archive(opener_, opener_bytes_, repairs_, in_parameter_, has_called_, is_announced_,
           awaits_body_);
-  archive(has_closer_, malformed_is_empty_, name_, pending_text_, body_call_);
+  archive(has_closer_, malformed_is_empty_, section_is_malformed_, name_, pending_text_,
+          body_call_);
   archive.literal(problem_);
   const std::size_t openers = core_.format().openers().size();
   archive.expect(opener_ < std::max<std::size_t>(openers, 1));

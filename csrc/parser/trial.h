@@ -29,7 +29,7 @@ namespace unspool {
 class Trial {
  public:
   /// The result, once the input of this step is kept.
-  enum class Outcome : std::uint8_t { open, mention, empty, rehearsal };
+  enum class Outcome : std::uint8_t { open, mention, malformed, empty, rehearsal };
 
   /// The state at the marker, to go back to.
   struct Start {
@@ -43,11 +43,17 @@ class Trial {
   bool is_amid_line = false;
   // About the marker:
   bool tries_call = false;  // it opens a call or a section of calls
-  bool is_word = false;     // it may be a word in the text
+  bool opens_section = false;
+  bool is_word = false;  // it may be a word in the text
   // About the text after it:
   bool has_call_markup = false;
   std::size_t rehearsed_bytes = 0;  // of reasoning after a rehearsed call
   Outcome outcome = Outcome::open;
+  const char* problem = "";  // why the outcome is malformed
+  void fail(const char* why) {
+    outcome = Outcome::malformed;
+    problem = why;
+  }
   // After the trial was dropped:
   std::size_t replay_left = 0;  // of the input that is read again
 

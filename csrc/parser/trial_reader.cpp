@@ -1,8 +1,9 @@
-// A trial has one of five results:
+// A trial has one of six results:
 //
 //   The tag <tool_call> starts a call.          mention    the marker is text
-//   <tool_call></tool_call>                     empty      both are markup
-//   <think>I write <tool_call>{…}</tool_call>   rehearsal  the reasoning goes on: all is text
+//   <tool_calls>Text</tool_calls>               malformed  a section without a call: all is
+//   reported <tool_call></tool_call>                     empty      both are markup <think>I write
+//   <tool_call>{…}</tool_call>   rehearsal  the reasoning goes on: all is text
 //       and then I answer.</think>
 //   <tool_call>{"name": "get_weather"           settled    the events count (ParserCore)
 //   the end of the output                       decided from what has been read
@@ -79,6 +80,12 @@ bool TrialReader::decides(const MarkerCursor::Found& match) {
   }
   const bool closes = role == Role::section_close || role == Role::call_close;
   if (!closes && role != Role::ignore && role != Role::reasoning_open && !has_header) return false;
+  // Another closer than the section's: its call did not open.
+  if (core_.trial.opens_section && role == Role::call_close &&
+      !core_.program().section.close.has(trim(match.text))) {
+    core_.trial.fail("no call follows the opener");
+    return true;
+  }
   // Nothing but white space and this marker has come since the opener.
   core_.trial.outcome = closes ? Outcome::empty : Outcome::mention;
   return true;
@@ -92,6 +99,7 @@ void TrialReader::act() {
 
 void TrialReader::act_on(Outcome outcome) {
   if (outcome == Outcome::mention) return read_as_mention();
+  if (outcome == Outcome::malformed) return read_as_malformed();
   if (outcome == Outcome::empty) return read_as_empty();
   const bool is_too_long = core_.trial.rehearsed_bytes > kMaxRehearsedBytes &&
                            at_.state == State::content && core_.has_rehearsed();
@@ -117,7 +125,6 @@ void TrialReader::read_as_mention() {
   // Copies, because `drop` frees them, and a new trial may begin in the text.
   const std::string input(trial.input());
   const std::vector<Trial::Piece> pieces = trial.pieces();
-  const std::uint64_t token_end = core_.token_end;
   drop();
   if (!trial.is_of_turn()) {
     at_.line = Line::inside;
@@ -128,10 +135,24 @@ void TrialReader::read_as_mention() {
       core_.hold_idle(core_.drop_skipped(trial.marker()));
     }
   }
+  read_again(input, pieces);
+}
+
+// No call follows a section's opener: the opener and its text are reported, to the letter.
+void TrialReader::read_as_malformed() {
+  const std::string input(core_.trial.input());
+  const std::vector<Trial::Piece> pieces = core_.trial.pieces();
+  drop();
+  call_.begin_malformed_section(core_.drop_skipped(core_.trial.marker()));
+  read_again(input, pieces);
+}
+
+void TrialReader::read_again(std::string_view input, const std::vector<Trial::Piece>& pieces) {
+  Trial& trial = core_.trial;
+  const std::uint64_t token_end = core_.token_end;
   trial.replay_left = input.size();
   for (const Trial::Piece& piece : pieces) {
-    const std::string_view text =
-        std::string_view(input).substr(piece.begin, piece.end - piece.begin);
+    const std::string_view text = input.substr(piece.begin, piece.end - piece.begin);
     // Events of text that is read again have the spans of the first reading.
     core_.token_end = piece.token_end;
     if (piece.symbol == Trial::kText) {
@@ -189,7 +210,13 @@ void TrialReader::decide(FinishReason reason) {
     if (core_.trial.rehearsed_bytes == 0 || stopped) return core_.settle_trial();
     return read_as_rehearsal({});
   }
-  ends_as_mention(stopped) ? read_as_mention() : core_.settle_trial();
+  if (ends_as_mention(stopped)) return read_as_mention();
+  if (core_.is_in_empty_section()) {
+    at_.is_in_call() ? call_.finish(reason) : core_.trial.fail("no call follows the opener");
+    if (core_.trial.outcome != Outcome::open) return act();
+    core_.enter(State::content);  // the call has ended
+  }
+  core_.settle_trial();
 }
 
 // Whether the marker on trial was a mention, now that the input ends.

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "parser/call_reader.h"
 #include "parser/header_reader.h"
@@ -29,17 +30,20 @@ class TrialReader : RegionReader {
     if (core_.trial.keep(trial, text, symbol, core_.token_end)) act();
   }
   void act();
+  /// Whether the text after the marker decides whether it counts.
+  bool is_tried(const MarkerCursor::Found& match) const;
   /// Ends the trial at the end of the output.
   void finish(FinishReason reason);
   /// Appends what waits for the current trial.
   void add_held(Held& out) const;
 
  private:
-  bool is_tried(const MarkerCursor::Found& match) const;
   void act_on(Outcome outcome);
   void decide(FinishReason reason);
   void drop();
   void read_as_mention();
+  void read_as_malformed();
+  void read_again(std::string_view input, const std::vector<Trial::Piece>& pieces);
   void read_as_empty();
   void read_as_rehearsal(std::string_view rest);
   bool ends_as_mention(bool stopped);

@@ -70,7 +70,7 @@ void TurnReader::try_header() {
   std::string header = std::move(core_.raw);
   forget(State::content);
   core_.begin_trial({}, false);
-  core_.trial.tries_call = core_.trial.is_word = false;
+  core_.trial.tries_call = core_.trial.opens_section = core_.trial.is_word = false;
   // A trial without a marker: if the header fails, all that the output wrote is content.
   core_.trial.is_amid_line = true;
   header_.go_on(markup, std::move(header));
