@@ -65,6 +65,13 @@ std::string_view without_prefix(const CallRegion& call, std::string_view name) {
   return name;
 }
 
+bool is_call_name(std::string_view name, const ToolSchemas* tools) {
+  if (tools != nullptr && tools->find(name) != nullptr) return true;
+  // Markup, brackets, quotes and spaces are of a misplaced marker, or of prose.
+  return !name.empty() && !has_control(name) &&
+         name.find_first_of(" <>()[]{}\"'`") == std::string_view::npos;
+}
+
 CallName read_call_name(const CallRegion& call, std::string_view written,
                         const ToolSchemas* tools) {
   CallName read;
@@ -74,18 +81,16 @@ CallName read_call_name(const CallRegion& call, std::string_view written,
   if (call.name.is_id) read.id = name;
   name = without_prefix(call, name);
   read.name = call.name.is_id ? without_number(name) : name;
+  // What stands in the place of the id is a name only if a tool has it.
+  const bool may_be_id = (call.name.is_id && tools != nullptr && read.name == name) ||
+                         (!call.name.id_close.empty() && read.id.empty());
   const auto* parameters = call.body_as<ParametersSlot>();
   if (parameters != nullptr && parameters->key_entities) read.name = without_entities(read.name);
   if (call.name.is_twice) halve(read.name);
   if (read.id == read.name) read.id.clear();  // a bare name is not an id
-  // Markup in a name is a misplaced marker.
-  const auto has = [&](const char* bytes) {
-    return read.name.find_first_of(bytes) != read.name.npos;
-  };
-  // A tool may have any name; only for unknown ones do spaces and braces show that it is prose.
   const bool is_offered = tools != nullptr && tools->find(read.name) != nullptr;
-  read.is_name = !read.name.empty() && !has_control(read.name) && (is_offered || !has(" {}")) &&
-                 !has("<>`") && attributes.find_first_of("{<") == std::string_view::npos;
+  read.is_name = is_call_name(read.name, tools) && (is_offered || !may_be_id) &&
+                 attributes.find_first_of("{<") == std::string_view::npos;
   return read;
 }
 

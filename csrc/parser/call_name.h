@@ -15,7 +15,9 @@ struct CallName {
   bool is_name = false;  // false: the text is not a tool's name
 };
 
-/// `tools`: the request's, or null. A known tool's name may contain a space or a brace.
+/// Whether a call may have this name. A tool of the request (`tools`, or null) may have any.
+bool is_call_name(std::string_view name, const ToolSchemas* tools);
+
 CallName read_call_name(const CallRegion& call, std::string_view written, const ToolSchemas* tools);
 
 /// The name without the call's prefix, whose beginning may be missing.

@@ -305,6 +305,7 @@ bool CallReader::begin_call(std::string_view name, std::string_view id) {
       known == KnownTools::required || (known == KnownTools::if_given && offered != nullptr);
   // A list that has begun with a call is a list of calls.
   if (must_know && !has_called_ && schema == nullptr) return false;
+  if (!is_call_name(name, offered)) return false;
   has_called_ = is_announced_ = true;
   section_is_malformed_ = false;
   core_.drop_space();

@@ -181,9 +181,10 @@ def test_a_host_that_writes_other_text_than_its_ids_say(tekken: Any) -> None:
                     deltas += parser.parse_chunk(text[begin : begin + size], [])
                 message = parser.finish()
                 said = message.content + "".join(c.name + c.arguments for c in message.tool_calls)
-                assert said.replace(" ", "").replace("[TOOL_CALLS]", "") == text.replace(
-                    "[TOOL_CALLS]", ""
-                ).replace(" ", "")
+                # The marker may stand amid its own spelling.
+                for _ in range(2):
+                    said = said.replace(" ", "").replace("[TOOL_CALLS]", "")
+                assert said == text.replace("[TOOL_CALLS]", "").replace(" ", "")
 
 
 def test_own_stop_strings(deepseek: Any) -> None:
