@@ -64,18 +64,36 @@ std::string_view Header::recipient(std::string_view text) const {
     }
     return trim(text);
   }
-  const std::size_t at = markup().recipient.empty() ? text.npos : text.find(markup().recipient);
+  // A second recipient corrects the first.
+  const std::size_t at = markup().recipient.empty() ? text.npos : text.rfind(markup().recipient);
   if (at == text.npos) return {};
   const std::string_view name = text.substr(at + markup().recipient.size());
   // The recipient is one word; other words of the header follow in any order.
   return name.substr(0, name.find_first_of(" \t\r\n<"));
 }
 
+std::string_view Header::last_part(std::string_view text) const {
+  std::size_t begin = 0;
+  for (const std::string& open : markup().open.texts) {
+    for (std::size_t at = text.find(open); at != text.npos; at = text.find(open, at + 1)) {
+      if (!is_blank(text.substr(at + open.size()))) begin = std::max(begin, at + open.size());
+    }
+  }
+  return text.substr(begin);
+}
+
+bool Header::says(std::string_view text, std::string_view word) const {
+  const std::string_view to = trim(markup().recipient);
+  const bool names_recipient = !to.empty() && word.starts_with(to);
+  return names_recipient ? recipient(text) == word.substr(to.size())
+                         : has_word(last_part(text), word);
+}
+
 bool Header::announces_reasoning(std::string_view text) const {
   const std::vector<std::string>& words = markup().reasoning;
   return format_.program().reasoning &&
          std::any_of(words.begin(), words.end(),
-                     [&](const std::string& word) { return has_word(text, word); });
+                     [&](const std::string& word) { return says(text, word); });
 }
 
 bool Header::announces_calls(std::string_view text) const {
@@ -85,7 +103,7 @@ bool Header::announces_calls(std::string_view text) const {
 bool Header::announces_text(std::string_view text) const {
   const std::vector<std::string>& words = markup().texts;
   return std::any_of(words.begin(), words.end(),
-                     [&](const std::string& word) { return has_word(text, word); });
+                     [&](const std::string& word) { return says(text, word); });
 }
 
 int Header::call() const {

@@ -56,6 +56,10 @@ class Header {
 
  private:
   std::string_view recipient(std::string_view text) const;
+  /// The text after the last opener in it: a model that writes a channel again means the last one.
+  std::string_view last_part(std::string_view text) const;
+  /// Whether the word counts in the header: as its recipient, or in its last part.
+  bool says(std::string_view text, std::string_view word) const;
 
   const Format& format_;
   std::uint8_t markup_ = 0;
