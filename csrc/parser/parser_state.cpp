@@ -61,9 +61,9 @@ bool is_sound(const Place& at, const Program& program) {
   // Inline markup stands within text, or within reasoning, and returns to it.
   if (at.markup_return != Place::State::content && at.markup_return != Place::State::reasoning)
     return false;
-  const bool needs_reasoning =
-      at.state == Place::State::reasoning || at.markup_return == Place::State::reasoning;
-  if ((needs_reasoning || at.reasoning_is_cut) && !program.reasoning) return false;
+  // The host may begin in reasoning that the format does not have. No marker is searched for there.
+  const bool needs_reasoning = at.reasoning_is_cut || at.markup_return == Place::State::reasoning;
+  if (needs_reasoning && !program.reasoning) return false;
   if (at.is_for_user && !program.has_texts_for_user()) return false;
   return !has_label || (program.reasoning && at.label_read < program.reasoning->label.size());
 }
@@ -71,7 +71,8 @@ bool is_sound(const Place& at, const Program& program) {
 // Whether a marker can have been tried there. Elsewhere the parser would go back into a call that
 // the trial's end has reset.
 bool begins_trial(const Place& at, const Format& format) {
-  return at.state == Place::State::content || at.state == Place::State::reasoning ||
+  return at.state == Place::State::content ||
+         (at.state == Place::State::reasoning && format.program().reasoning) ||
          (at.state == Place::State::opening && !format.openers().empty());
 }
 

@@ -46,6 +46,15 @@ def test_with_every_filter(format: str, thorough: bool) -> None:
         law.check_snapshots(some(format, law, number, thorough))
 
 
+def test_from_reasoning(format: str, thorough: bool) -> None:
+    """The host says that the output starts in reasoning, whether or not the format has any."""
+    for number, (case, other) in enumerate(pairs(format)):
+        options = {"start_in": "reasoning"} if "only_reasoning" not in case.options else {}
+        for law_of in (law_of_bytes, law_of_ids):
+            law = law_of(case, other, **options)
+            law.check_snapshots(some(format, law, number, thorough))
+
+
 def test_every_state_has_a_snapshot(format: str) -> None:
     """At each byte and each token the state is written, and a restored stream writes the same."""
     for case, other in pairs(format):
