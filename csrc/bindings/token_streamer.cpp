@@ -100,8 +100,12 @@ void read_chunk(PyTokenStreamer& self, std::size_t size, Read&& read) {
 // Returns the deltas of the last read; or sends them to the channel and returns an empty list.
 PyObject* deliver(PyTokenStreamer& self) {
   if (self.channel) {
-    native_or_null<PyChannel>(self.channel.ptr())->set_field(self.field);
+    PyChannel& channel = *native_or_null<PyChannel>(self.channel.ptr());
+    channel.set_field(self.field);
     send(self);
+    // While the stream holds text back there is nothing to send, and the producer must still stop.
+    if (channel.native().is_cancelled())
+      throw ChannelCancelledError("the consumer has cancelled; stop producing");
     return PyList_New(0);
   }
   const std::size_t count = self.streamer.delta_count();

@@ -18,6 +18,7 @@ from unspool import (
     DeltaChannel,
     UnspoolError,
 )
+from unspool.streams.parser import ChannelParser
 
 
 def text(value: Any) -> Delta:
@@ -238,3 +239,14 @@ def test_dropped_half_way() -> None:
 def test_only_deltas() -> None:
     with pytest.raises(TypeError, match="Delta objects, not str"):
         DeltaChannel().put("text")  # type: ignore[arg-type]
+
+
+def test_a_cancel_is_seen_while_text_is_held() -> None:
+    """A marker may have begun, so nothing is sent; the producer still has to stop."""
+    channel = DeltaChannel()
+    parser = ChannelParser("hermes", channel=channel)
+    parser.parse_chunk("<tool_c")
+    assert parser.held_bytes > 0
+    channel.cancel()
+    with pytest.raises(ChannelCancelledError):
+        parser.parse_chunk("al")
