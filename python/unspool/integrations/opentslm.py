@@ -69,6 +69,8 @@ def _is_prompt(value: Any) -> bool:
     """Whether `stream` accepts this type of prompt."""
     if isinstance(value, Mapping):
         return not _PROMPT_KEYS.isdisjoint(value)
-    if isinstance(value, (str, Sequence)) or hasattr(value, "shape") or callable(value):
+    if hasattr(value, "shape"):  # ids are integers; a series is not
+        return "float" not in str(getattr(value, "dtype", ""))
+    if isinstance(value, (str, Sequence)) or callable(value):
         return True
     return hasattr(value, "to_dict") and _is_prompt(value.to_dict())

@@ -43,3 +43,17 @@ def test_inputs_of_a_sample_are_checked(llama: Any, byte_tokenizer: Any) -> None
     assert "".join(generator.stream_prompt({"series": [66, 67], "rows": 1}, normalize=True, max_new_tokens=3))
     with pytest.raises(ArgumentError, match="exactly one row"):
         list(generator.stream_prompt({"series": [66], "rows": 2}, max_new_tokens=3))
+
+
+def test_a_series_is_a_sample_without_normalize_too(llama: Any, byte_tokenizer: Any) -> None:
+    encoded: list[bool] = []
+
+    class Rows(SampleGenerator):
+        def encode_sample(self, sample: Any, normalize: bool) -> Any:
+            encoded.append(normalize)
+            return {"input_ids": [[66, *map(int, sample)]]}
+
+    generator = Rows(llama, byte_tokenizer)
+    for normalize in (False, True):
+        assert "".join(generator.stream_prompt(torch.tensor([66.0, 67.0]), 3, normalize, do_sample=False))
+    assert encoded == [False, True]
