@@ -13,7 +13,8 @@
 //   name_          the name so far, if it is outside the body
 //   pending_text_  text of an announced call that may not be the call's, such as half a closer
 //
-// A call is announced once its name is certain and known. From then on nothing can take it back,
+// A call is announced once its name is certain and known; a tag within a line or in reasoning also
+// waits for what follows the name, for it may be quoted. From then on nothing can take it back,
 // and its arguments stream. A fault before that makes the text content or malformed; a fault after
 // it ends the call as malformed.
 #pragma once
