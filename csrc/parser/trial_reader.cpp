@@ -1,9 +1,9 @@
 // A trial has one of six results:
 //
 //   The tag <tool_call> starts a call.          mention    the marker is text
-//   <tool_calls>Text</tool_calls>               malformed  a section without a call: all is
-//   reported <tool_call></tool_call>                     empty      both are markup <think>I write
-//   <tool_call>{…}</tool_call>   rehearsal  the reasoning goes on: all is text
+//   <tool_calls>Text</tool_calls>               malformed  no call in a section: all is reported
+//   <tool_call></tool_call>                     empty      both are markup
+//   <think>I write <tool_call>{…}</tool_call>   rehearsal  the reasoning goes on: all is text
 //       and then I answer.</think>
 //   <tool_call>{"name": "get_weather"           settled    the events count (ParserCore)
 //   the end of the output                       decided from what has been read

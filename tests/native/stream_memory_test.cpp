@@ -11,7 +11,7 @@ using namespace unspool;
 
 constexpr std::size_t kIdle = 2048;
 constexpr std::size_t kInCall = 4864;
-constexpr std::size_t kOfCall = 256;  // what stays of a call: its id, name and status
+constexpr std::size_t kOfCall = 352;  // what stays of a call: its id, name, status, last events
 
 constexpr std::string_view kJsonCall = R"(name = "json"
 reasoning = "<think>${reasoning}</think>\n"
