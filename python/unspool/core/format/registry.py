@@ -96,7 +96,8 @@ def add_source(source: FormatSource) -> None:
     """
     with _lock:
         taken = {_folded(name) for other in _registered.values() for name in (other.name, *other.aliases)}
+        taken |= _folded_files().keys() | _aliases().keys()
         for name in (source.name, *source.aliases):
-            if _folded(name) in _folded_files().keys() | _aliases().keys() | taken:
+            if _folded(name) in taken:
                 raise FormatError(f"{source.source}: the name '{name}' is taken; choose another")
         _registered[source.name] = source
