@@ -27,7 +27,7 @@ from native_edges.allocator import allocated_bytes
 from unspool import Parser
 
 from soak.channels import run_group
-from soak.streams import CASES, FILES, Batch, Stream, may_be_strict, vocabulary_of
+from soak.streams import CASES, FILES, Batch, Stream, is_plain, may_be_strict, vocabulary_of
 
 #: What may differ between two measures that are equal but for chance, in bytes.
 RSS_SLACK = 24 << 20
@@ -106,9 +106,11 @@ class Soak:
 def warm_up() -> None:
     """Compile every case's format and tools, with a vocabulary and strict: what is kept for a process."""
     for case in CASES:
-        for tokenizer in (None, vocabulary_of(case.format)):
+        vocabulary = vocabulary_of(case.format)
+        for tokenizer in (None, vocabulary):
             Parser(case.format, case.tools, **case.options, tokenizer=tokenizer)
-        may_be_strict(case.format)
+        if is_plain(case.options) and may_be_strict(case.format):
+            Parser(case.format, case.tools, **case.options, tokenizer=vocabulary, strict_markers=True)
     for name in FILES:
         Batch(name, Counter(), format=name)
 

@@ -39,6 +39,11 @@ def may_be_strict(format: str) -> bool:
     return True
 
 
+def is_plain(options: dict[str, Any]) -> bool:
+    """Whether a stream of these options may trust ids alone."""
+    return options.get("trust", "id") == "id" and not options.get("unmarked_calls")
+
+
 def encode(rng: random.Random, text: str, tokens: list[str]) -> list[int]:
     """The ids of a text: a marker is its token, or now and then spelled with ordinary tokens."""
     ids: list[int] = []
@@ -95,8 +100,7 @@ class Plan:
                 self.options[name] = rng.choice(values)
         if self.by_id:
             self.options["tokenizer"] = vocabulary_of(case.format)
-            plain = self.options.get("trust", "id") == "id" and not self.options.get("unmarked_calls")
-            if plain and rng.random() < 0.2 and may_be_strict(case.format):
+            if is_plain(self.options) and rng.random() < 0.2 and may_be_strict(case.format):
                 self.options["strict_markers"] = True
         self.reason = rng.choices(["stop", "length", "cancelled", "error"], [12, 3, 2, 1])[0]
         text = output_of(rng, case)
