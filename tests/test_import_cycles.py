@@ -14,7 +14,7 @@ ROOT = Path(unspool.__file__).parent
 #: From the top down, as in CONTRIBUTING.md; the folders of `writing` and `core` have an order too.
 ROOMS = (
     "__init__", "__main__", "integrations", "serve", "generation", "testing", "streams", "formats",
-    "writing.grammar", "writing.render", "writing", "core.stream", "core.vocabulary", "core.format", "core", "_core", "errors",
+    "writing.grammar", "writing.render", "writing", "core.stream", "core.schema", "core.vocabulary", "core.format", "core", "_core", "errors",
 )  # fmt: skip
 
 

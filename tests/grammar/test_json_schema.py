@@ -11,10 +11,10 @@ import pytest
 import unspool
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from unspool.core.schema.schema_check import check
 from unspool.errors import ArgumentError
 from unspool.writing.grammar.json_answer import json_grammar
 from unspool.writing.grammar.json_schema import normalise, normalise_arguments
-from unspool.writing.grammar.schema_check import check
 
 from .byte_walks import admits, walk
 from .keyword_soup import keyword_soup
@@ -236,7 +236,7 @@ def test_what_no_grammar_enforces_is_listed(schema: Any, expected: list[tuple[st
     ],
 )
 def test_a_value_that_does_not_fit_is_found(schema: Any, value: Any, keyword: str) -> None:
-    assert [found.keyword for found in check(value, schema)] == [keyword]
+    assert [found.rule for found in check(value, schema)] == [keyword]
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from unspool.writing.grammar.character_sets import characters
-from unspool.writing.grammar.match_pattern import Matcher
+from unspool.core.schema.character_sets import characters
+from unspool.core.schema.match_pattern import Matcher
+from unspool.core.schema.schema_patterns import PatternError, parse_pattern
 from unspool.writing.grammar.print_pattern import only, print_pattern
-from unspool.writing.grammar.schema_patterns import PatternError, parse_pattern
 
 ATOMS = st.sampled_from(
     ["a", "b", "c", ".", "[ab]", "[^a]", r"\d", r"\w", r"\.", "(?:ab|c)", "(b)", r"\u0061"]

@@ -12,11 +12,13 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from unspool.core.schema.match_pattern import Matcher
+from unspool.core.schema.schema_check import check
+from unspool.core.schema.schema_patterns import parse_pattern
 from unspool.writing.grammar.format_patterns import FORMAT_PATTERNS
 from unspool.writing.grammar.gbnf import to_gbnf
 from unspool.writing.grammar.json_answer import json_grammar, json_rules
 from unspool.writing.grammar.json_schema import normalise
-from unspool.writing.grammar.match_pattern import Matcher
 from unspool.writing.grammar.nodes import (
     EMPTY,
     Chars,
@@ -31,8 +33,6 @@ from unspool.writing.grammar.nodes import (
 )
 from unspool.writing.grammar.number_rules import number_rule
 from unspool.writing.grammar.other_keys import other_keys
-from unspool.writing.grammar.schema_check import check
-from unspool.writing.grammar.schema_patterns import parse_pattern
 from unspool.writing.grammar.schema_rules import SchemaRules
 from unspool.writing.grammar.written_values import PYTHON_VALUES
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from unspool.core.schema.schema_check import check
 from unspool.writing.grammar.json_answer import json_grammar
-from unspool.writing.grammar.schema_check import check
 
 from .schemas import Case, cases, spellings
 

@@ -34,6 +34,7 @@ __all__ = ["Calls", "Unit"]
 _DIGITS = Terminal(Repeat(Chars((("0", "9"),)), 1, 4))
 _LETTERS = (("0", "9"), ("A", "Z"), ("a", "z"))
 _ID = Terminal(Repeat(Chars((*_LETTERS, ("_", "_"))), 1, 40))
+_SKIPPED = Terminal(Repeat(Chars((*_LETTERS, ("_", "_"), ("-", "-"), (".", "."))), 0, 40))
 _PYTHON_NAME = re.compile(r"[A-Za-z_][\w.\-]*")
 
 
@@ -143,7 +144,7 @@ class Calls:
         if hole.kind == "index":
             return _DIGITS
         if hole.kind == "_":
-            return optional(Literal(tool.name))
+            return _SKIPPED
         raise FormatError(f"a grammar cannot write the hole ${{{hole.kind}}} of a call")
 
     def _id(self, tool: Tool) -> Node:

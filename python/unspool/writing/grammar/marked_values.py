@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from unspool.writing.grammar.character_sets import ANY_TEXT
+from unspool.core.schema.character_sets import ANY_TEXT
 from unspool.writing.grammar.free_text import Words, free_text
 from unspool.writing.grammar.nodes import Chars, Literal, Node, Repeat, Terminal, optional, sequence
 from unspool.writing.grammar.written_values import JSON_VALUES, PYTHON_VALUES, WrittenValues

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from unspool.writing.grammar.character_sets import ANY_CHARACTER, ANY_TEXT, characters, excluding
+from unspool.core.schema.character_sets import ANY_CHARACTER, ANY_TEXT, characters, excluding
 from unspool.writing.grammar.nodes import EMPTY, Literal, Node, choice, sequence
 
 __all__ = ["other_keys"]

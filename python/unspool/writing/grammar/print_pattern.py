@@ -3,7 +3,7 @@ way."""
 
 from __future__ import annotations
 
-from unspool.writing.grammar.character_sets import ANY_CHARACTER, LAST, characters, excluding, in_set, within
+from unspool.core.schema.character_sets import ANY_CHARACTER, LAST, characters, excluding, in_set, within
 from unspool.writing.grammar.nodes import (
     Chars,
     Choice,

@@ -7,12 +7,12 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from unspool.core.schema.match_pattern import Matcher
+from unspool.core.schema.schema_patterns import PatternError, parse_pattern
 from unspool.errors import ArgumentError
-from unspool.writing.grammar.match_pattern import Matcher
 from unspool.writing.grammar.merging import Merging
 from unspool.writing.grammar.schema_keywords import KEYWORDS_OF_TYPE, Part, count_of, list_of
 from unspool.writing.grammar.schema_parts import MAX_DEPTH, Parts
-from unspool.writing.grammar.schema_patterns import PatternError, parse_pattern
 
 __all__ = ["constant", "json_type", "merge_values"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from unspool.writing.grammar.match_pattern import Matcher
+from unspool.core.schema.match_pattern import Matcher
+from unspool.core.schema.schema_patterns import PatternError, parse_pattern
 from unspool.writing.grammar.merging import Merging
 from unspool.writing.grammar.schema_keywords import Part, list_of, map_of
-from unspool.writing.grammar.schema_patterns import PatternError, parse_pattern
 from unspool.writing.grammar.schema_scalars import print_whole
 
 __all__ = ["Keys"]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from unspool.core.schema.schema_check import escape_pointer
 from unspool.errors import ArgumentError
 
 __all__ = [
@@ -14,7 +15,6 @@ __all__ = [
     "TYPES",
     "Part",
     "count_of",
-    "escape_pointer",
     "list_of",
     "map_of",
     "names_of",
@@ -60,10 +60,6 @@ class Part:
     @property
     def key(self) -> tuple[int, frozenset[str]]:
         return id(self.schema), self.done
-
-
-def escape_pointer(key: str) -> str:
-    return key.replace("~", "~0").replace("/", "~1")
 
 
 def _wrong(part: Part, keyword: str, expected: str) -> ArgumentError:

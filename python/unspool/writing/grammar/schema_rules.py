@@ -7,7 +7,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from unspool.writing.grammar.character_sets import ANY_CHARACTER, ANY_TEXT
+from unspool.core.schema.character_sets import ANY_CHARACTER, ANY_TEXT
+from unspool.core.schema.schema_patterns import parse_pattern
 from unspool.writing.grammar.format_patterns import FORMAT_PATTERNS
 from unspool.writing.grammar.json_schema import normalise
 from unspool.writing.grammar.nodes import (
@@ -25,7 +26,6 @@ from unspool.writing.grammar.nodes import (
 from unspool.writing.grammar.number_rules import number_rule
 from unspool.writing.grammar.other_keys import other_keys
 from unspool.writing.grammar.result import Dropped
-from unspool.writing.grammar.schema_patterns import parse_pattern
 from unspool.writing.grammar.schema_prune import name_of
 from unspool.writing.grammar.written_values import WrittenValues
 

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
+from unspool.core.schema.character_sets import characters, excluding
+from unspool.core.schema.schema_patterns import PatternError, parse_pattern
 from unspool.errors import ArgumentError
-from unspool.writing.grammar.character_sets import characters, excluding
 from unspool.writing.grammar.nodes import Repeat
 from unspool.writing.grammar.print_pattern import lengths, only, print_pattern
 from unspool.writing.grammar.schema_keywords import Part, count_of, number_of
 from unspool.writing.grammar.schema_parts import Parts
-from unspool.writing.grammar.schema_patterns import PatternError, parse_pattern
 
 __all__ = ["FORMATS", "PLAIN", "highest", "lowest", "merge_numbers", "merge_strings", "print_whole"]
 

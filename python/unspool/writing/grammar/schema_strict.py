@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from unspool.core.schema.schema_check import escape_pointer
 from unspool.errors import ArgumentError
-from unspool.writing.grammar.schema_keywords import escape_pointer
 from unspool.writing.grammar.schema_parts import MAX_DEPTH, MAX_WORK
 
 __all__ = ["require_strict"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from unspool.writing.grammar.character_sets import characters, excluding, in_set, within
+from unspool.core.schema.character_sets import characters, excluding, in_set, within
 from unspool.writing.grammar.nodes import (
     Chars,
     Choice,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unspool.writing.grammar.nodes import Chars, Repeat
+from unspool.core.schema.expressions import Chars, Repeat
 
 __all__ = ["ANY_CHARACTER", "ANY_TEXT", "LAST", "characters", "excluding", "in_set", "within"]
 

@@ -6,16 +6,16 @@ in linear time, and the work is bounded.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+from unspool.core.schema.check_keywords import TooMuchWork, has_patterns, references, steps, validator_class
 from unspool.errors import ArgumentError, UnspoolError
-from unspool.writing.grammar.check_keywords import TooMuchWork, has_patterns, references, validator_class
-from unspool.writing.grammar.schema_keywords import escape_pointer
 
-__all__ = ["Violation", "check"]
+__all__ = ["Violation", "check", "check_arguments", "escape_pointer"]
 
 MAX_VIOLATIONS = 20
 MAX_MESSAGE = 300
@@ -27,7 +27,11 @@ class Violation:
 
     path: str
     """A JSON pointer into the value, such as "#/items/0"; "#" is the value itself."""
-    keyword: str
+    rule: str
+    """The keyword that is violated, such as "required" or "type"; "json" if the text is not JSON, "schema" if the
+    schema itself is malformed."""
+    value: Any = field(hash=False)
+    """The part of the value at the path."""
     message: str
 
 
@@ -47,24 +51,57 @@ def check(value: Any, schema: Mapping[str, Any] | bool | None) -> list[Violation
     validator = validator_class()(
         {"type": "object"} if schema is None else schema, registry=_empty_registry()
     )
-    counted = references.set([0])
+    counted, spent = references.set([0]), steps.set([0])
     patterned = has_patterns.set(_holds(schema, "patternProperties"))
     try:
         return [
             Violation(
                 "/".join(("#", *(escape_pointer(str(key)) for key in error.absolute_path))),
                 str(error.validator or "false"),
+                error.instance,
                 error.message[:MAX_MESSAGE],
             )
             for error in islice(validator.iter_errors(value), MAX_VIOLATIONS)
         ]
     except (RecursionError, TooMuchWork):
-        return [Violation("#", "$ref", "the value is nested too deeply to compare it with the schema")]
+        return [
+            Violation(
+                "#",
+                "$ref",
+                value,
+                "the value is too large or nested too deeply to compare it with the schema",
+            )
+        ]
     except Exception as error:  # jsonschema raises many types for an invalid schema
         raise ArgumentError(f"the schema is malformed: {error!s:.200}") from error
     finally:
         references.reset(counted)
+        steps.reset(spent)
         has_patterns.reset(patterned)
+
+
+def check_arguments(text: str, schema: str | None) -> tuple[Violation, ...]:
+    """Return where a call's arguments violate its tool's schema. Both are JSON texts; neither can raise.
+
+    Args:
+        schema: None: any arguments fit, if they are JSON.
+
+    Raises:
+        UnspoolError: As of `check`.
+    """
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        return (Violation("#", "json", text, f"the arguments are not JSON: {error!s:.200}"),)
+    try:
+        return () if schema is None else tuple(check(value, json.loads(schema)))
+    except (ValueError, RecursionError) as error:
+        return (Violation("#", "schema", value, str(error)),)
+
+
+def escape_pointer(key: str) -> str:
+    """A key as a part of a JSON pointer."""
+    return key.replace("~", "~0").replace("/", "~1")
 
 
 def _holds(schema: Any, keyword: str) -> bool:

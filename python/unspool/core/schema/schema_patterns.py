@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from unspool.writing.grammar.character_sets import ANY_TEXT, characters, excluding
-from unspool.writing.grammar.nodes import (
+from unspool.core.schema.character_sets import ANY_TEXT, characters, excluding
+from unspool.core.schema.expressions import (
     Chars,
     Choice,
     Literal,

@@ -14,19 +14,22 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
+from unspool.core.schema.match_pattern import Matcher
+from unspool.core.schema.schema_patterns import PatternError, parse_pattern
 from unspool.errors import UnspoolError
-from unspool.writing.grammar.match_pattern import Matcher
-from unspool.writing.grammar.schema_patterns import PatternError, parse_pattern
 
-__all__ = ["TooMuchWork", "has_patterns", "references", "validator_class"]
+__all__ = ["TooMuchWork", "has_patterns", "references", "steps", "validator_class"]
 
 MAX_REFERENCES = 10_000
 STACK_MARGIN = 300
+#: Keywords that are compared, their entries, and states of patterns; some ten seconds.
+MAX_STEPS = 5_000_000
 
 Handler = Callable[[Any, Any, Any, Any], Iterator[Any] | None]
 #: What is wrong with a value, from the keyword's value, the value and the schema.
 Problem = Callable[[Any, Any, Any], str | None]
 references: ContextVar[list[int]] = ContextVar("references")
+steps: ContextVar[list[int]] = ContextVar("steps")
 has_patterns: ContextVar[bool] = ContextVar("has_patterns")
 
 
@@ -62,7 +65,23 @@ def validator_class() -> Any:
     }
     for keyword in ("type", "enum", "const", "$ref", "allOf", "anyOf", "oneOf"):
         handlers[keyword] = _unless_null(handlers.get(keyword, known[keyword]))
-    return validators.extend(Draft202012Validator, handlers)
+    counted = {keyword: _counted(handler) for keyword, handler in {**known, **handlers}.items()}
+    return validators.extend(Draft202012Validator, counted)
+
+
+def _spend(cost: int) -> None:
+    count = steps.get()
+    count[0] += cost
+    if count[0] > MAX_STEPS:
+        raise TooMuchWork
+
+
+def _counted(handler: Handler) -> Handler:
+    def check_value(validator: Any, said: Any, value: Any, schema: Any) -> Iterator[Any] | None:
+        _spend(len(said) + 1 if isinstance(said, (list, dict)) else 1)
+        return handler(validator, said, value, schema)
+
+    return check_value
 
 
 def _unless_null(handler: Handler) -> Handler:
@@ -143,18 +162,25 @@ def _matcher(pattern: str) -> Matcher | None:
         return None
 
 
+def _is_match(matcher: Matcher, text: str) -> bool:
+    _spend(len(text) * matcher.size // 8 + 1)
+    return matcher.matches(text)
+
+
 def _pattern(said: Any, value: Any, _schema: Any) -> str | None:
     if not isinstance(value, str):
         return None
     matcher = _matcher(said)
-    return None if matcher is None or matcher.matches(value) else f"{value!r:.80} does not match {said!r:.80}"
+    return (
+        None if matcher is None or _is_match(matcher, value) else f"{value!r:.80} does not match {said!r:.80}"
+    )
 
 
 def _pattern_properties(validator: Any, said: Any, value: Any, _schema: Any) -> Iterator[Any]:
     for pattern, part in said.items() if isinstance(value, dict) else ():
         matcher = _matcher(pattern)
         for key, item in value.items():
-            if matcher is not None and matcher.matches(key):
+            if matcher is not None and _is_match(matcher, key):
                 yield from validator.descend(item, part, path=key, schema_path=pattern)
 
 
@@ -164,7 +190,7 @@ def _additional_properties(error: Any) -> Handler:
             return
         matchers = [_matcher(pattern) for pattern in schema.get("patternProperties", ())]
         for key, item in value.items():
-            if key in schema.get("properties", ()) or any(m is None or m.matches(key) for m in matchers):
+            if key in schema.get("properties", ()) or any(m is None or _is_match(m, key) for m in matchers):
                 continue
             if said is False:
                 yield error(f"the key {key!r:.80} is not allowed")

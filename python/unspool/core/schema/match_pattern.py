@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from unspool.writing.grammar.nodes import Chars, Choice, Literal, Node, Repeat, Sequence
+from unspool.core.schema.expressions import Chars, Choice, Literal, Node, Repeat, Sequence
 
 __all__ = ["Matcher"]
 
@@ -21,6 +21,11 @@ class Matcher:
         self._next: list[list[int]] = []
         self._end = self._state()
         self._start = self._build(expression, self._end)
+
+    @property
+    def size(self) -> int:
+        """The number of states: the most steps for a character."""
+        return len(self._next)
 
     def matches(self, text: str) -> bool:
         """Whether the expression matches the whole text."""
