@@ -13,12 +13,13 @@ from ..outputs import TOOLS
 
 pytest.importorskip("llguidance", reason="the page makes grammars: needs unspool[constrain]")
 
+TEMPLATE = "{% for m in messages %}{{ m.content }}{% endfor %}<tool_call></tool_call>"
 PAGE = Path(__file__).parents[2] / "docs" / "generation.md"
 
 
 @pytest.mark.skipif(not PAGE.is_file(), reason="runs in a checkout")
 def test_the_page(llama: Any, byte_tokenizer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(byte_tokenizer, "chat_template", "{{ messages[0].content }}<tool_call></tool_call>")
+    monkeypatch.setattr(byte_tokenizer, "chat_template", TEMPLATE)
     names: dict[str, Any] = {
         "model": llama,
         "tokenizer": byte_tokenizer,

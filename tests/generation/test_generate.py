@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import threading
 import time
 from types import SimpleNamespace
@@ -112,6 +113,36 @@ def test_messages_and_the_detected_format(model: Any, tokenizer: Any) -> None:
     list(generation)
     assert generation.message.tool_calls[0].name == "get_weather"
     assert generation.message.reasoning == "Weather."
+
+
+def test_an_answer_of_ours_goes_back_as_the_template_reads_it(model: Any, tokenizer: Any) -> None:
+    stream = run(model, tokenizer, forced(tokenizer, PROMPT))
+    assert list(stream)
+    history = [{"role": "user", "content": "Weather?"}, stream.message.to_openai()]
+    for arguments in ("c.function.arguments | tojson", "c.function.arguments | items | list | tojson"):
+        other = PreTrainedTokenizerFast(
+            tokenizer_object=tokenizer.backend_tokenizer, eos_token=tokenizer.eos_token
+        )
+        other.chat_template = (
+            "{% for m in messages %}{{ m.role }}: {{ m.content }}{% for c in m.tool_calls or [] %}"
+            f"{{{{ {arguments} }}}}{{% endfor %}}{{% endfor %}}"
+        )
+        text = other.decode(unspool.StreamGenerator(model, other).tokenize(history, tools=TOOLS))
+        written = json.loads(text.partition("I look.")[2])
+        assert (dict(written) if isinstance(written, list) else written) == {"city": "Zürich 👩‍👩‍👧"}
+
+
+def test_tools_are_never_left_out(model: Any, tokenizer: Any) -> None:
+    plain = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer.backend_tokenizer, eos_token=tokenizer.eos_token
+    )
+    messages = [{"role": "user", "content": "Weather?"}]
+    with pytest.raises(ArgumentError, match="has no chat template"):
+        generate(model, plain, messages, tools=TOOLS, format="hermes")
+    assert (
+        list(generate(model, plain, messages, format="hermes", max_new_tokens=2))[-1].finish_reason
+        == "length"
+    )
 
 
 def test_length(model: Any, tokenizer: Any) -> None:

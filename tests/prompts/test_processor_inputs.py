@@ -209,6 +209,16 @@ def test_the_way_down_from_template_to_plain_text(error: Exception) -> None:
     assert render_messages(None, [{"role": "user", "content": None}]) == ("USER: \nASSISTANT:", False)
 
 
+@pytest.mark.parametrize("renderer", [None, Processor(ValueError("no template"))])
+def test_tools_and_calls_are_never_left_out(renderer: Any) -> None:
+    call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    called = [*MESSAGES, {"role": "assistant", "content": None, "tool_calls": [call]}]
+    for messages, tools in ((MESSAGES, [{"name": "f"}]), (called, None)):
+        with pytest.raises(ArgumentError, match=r"has no chat template.*set tokenizer\.chat_template"):
+            render_messages(renderer, messages, tools=tools)
+    assert render_messages(None, MESSAGES, tools=[]) == (PLAIN.replace("<image>", ""), False)
+
+
 def test_another_error_of_a_template_is_the_users() -> None:
     with pytest.raises(KeyError):
         render_messages(Processor(KeyError("x")), MESSAGES)

@@ -119,6 +119,7 @@ class StreamGenerator:
         tool_choice: str | Mapping[str, Any] | None = "auto",
         response_format: Any = None,
         grammar: str | Grammar | None = None,
+        prefill: bool | str = False,
         stop: str | Sequence[str] = (),
         raw: bool = False,
         timeout: float | None = None,
@@ -145,6 +146,8 @@ class StreamGenerator:
                 `{"type": "json_schema", …}`; or a Pydantic model. With tools the answer is this JSON or calls.
             grammar: A grammar for the answer instead, in llguidance's Lark. The model writes only what it allows, and
                 the answer ends where the grammar ends. `FormatFile.grammar` and `json_grammar` make one.
+            prefill: The answer's beginning, which the model continues: a text as the model writes it, or True:
+                the last message, of the assistant, is it. The result has only what is new.
             stop: Stop strings; the text ends before the first match.
             raw: Report all text as content: no reasoning, no calls.
             timeout, stream_timeout: Seconds without a token until StreamTimeout is raised.
@@ -160,8 +163,8 @@ class StreamGenerator:
 
         Raises:
             ArgumentError: More than one row, beam search, a limit below 1, an empty prompt, several greedy
-                answers, a tokenizer that does not show its format, or a request that no grammar can enforce. Raised
-                before any thread starts.
+                answers, a tokenizer that does not show its format, a request that no grammar can enforce, or
+                `prefill` with a grammar or without messages. Raised before any thread starts.
             ImportError: A grammar is needed, and llguidance is missing.
         """
         return self.prepare_stream(**_flat(locals()))()
@@ -179,7 +182,9 @@ class StreamGenerator:
         inputs = {"input_ids": given.input_ids, "inputs_embeds": given.inputs_embeds}
         inputs |= {name: options.pop(name) for name in list(options) if _is_model_input(name, options[name])}
         inputs = {name: value for name, value in inputs.items() if value is not None}
-        read = functools.partial(self._encoder.read, prompt, tools, given.chat_template_kwargs, inputs)
+        read = functools.partial(
+            self._encoder.read, prompt, tools, given.chat_template_kwargs, inputs, given.prefill
+        )
         known = None if callable(prompt) else read()
         timeout = given.stream_timeout if given.timeout is None else given.timeout
         check_timeout(timeout)
@@ -204,6 +209,11 @@ class StreamGenerator:
             vocabulary=vocabulary,
             own=given.grammar,
         )
+        if grammar is not None and given.prefill:
+            raise ArgumentError(
+                "prefill begins the answer, and a grammar (also of tool_choice, strict or response_format) writes all of it; "
+                "leave one out"
+            )
         if grammar is not None and given.grammar is None:
             # Calls come in the model's own syntax, and without tools no text is a call.
             tool_choice = "none" if tool_choice == "none" or not tools else "auto"
@@ -313,18 +323,19 @@ class StreamGenerator:
         *,
         tools: Sequence[Any] | None = None,
         chat_template_kwargs: Mapping[str, Any] | None = None,
+        prefill: bool | str = False,
     ) -> int:
         """How many token ids a prompt has: `usage.prompt_tokens` of its answer.
 
         Args:
             prompt: As of `stream`: text, with the special tokens that the tokenizer adds; messages, through
                 the chat template up to the beginning of the answer; or token ids.
-            tools, chat_template_kwargs: As of `stream`; they change what the chat template writes.
+            tools, chat_template_kwargs, prefill: As of `stream`; they change what the chat template writes.
 
         Raises:
             ArgumentError: The prompt is empty, or is not a prompt.
         """
-        read = self._encoder.read(prompt, tools, chat_template_kwargs)
+        read = self._encoder.read(prompt, tools, chat_template_kwargs, prefill=prefill)
         embeds = read.inputs.get("inputs_embeds")
         return len(self._encoder.ids(read)) if embeds is None else int(embeds.shape[1])
 
@@ -334,9 +345,10 @@ class StreamGenerator:
         *,
         tools: Sequence[Any] | None = None,
         chat_template_kwargs: Mapping[str, Any] | None = None,
+        prefill: bool | str = False,
     ) -> list[int]:
         """The token ids of a prompt, with the arguments and errors of `count_tokens`."""
-        return self._encoder.ids(self._encoder.read(prompt, tools, chat_template_kwargs))
+        return self._encoder.ids(self._encoder.read(prompt, tools, chat_template_kwargs, prefill=prefill))
 
     def _choose_format(self, tools: Any) -> tuple[Any, str | bool | None]:
         if self.format == "auto" and not tools and not _has_template(self.tokenizer):

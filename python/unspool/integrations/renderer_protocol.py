@@ -17,6 +17,7 @@ from unspool.core.stream.message import Message, ToolCall
 from unspool.errors import ArgumentError, LearnError
 from unspool.formats.format_file import FormatFile, get_format
 from unspool.generation.bridging import bridge
+from unspool.generation.prompts.history import prepare_messages
 from unspool.streams.parse_batch import BatchParser
 
 __all__ = ["FormatRenderer", "ParsedAnswer", "ParsedCall", "RenderedIds"]
@@ -169,7 +170,11 @@ class FormatRenderer:
 
     def _chat_template(self, messages: Messages, tools: Tools, opens: bool) -> Sequence[int]:
         made = self._tokenizer.apply_chat_template(
-            list(messages), tools=tools, add_generation_prompt=opens, tokenize=True, return_dict=False
+            prepare_messages(messages, self._tokenizer),
+            tools=tools,
+            add_generation_prompt=opens,
+            tokenize=True,
+            return_dict=False,
         )
         ids: Sequence[int] = made
         return ids

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 from unspool.errors import LearnError
 from unspool.formats.learning.probe import CALLS, CONTENT, REASONING, Answer, Shape, job_of
-from unspool.formats.learning.sandbox import Sandbox
+from unspool.formats.learning.sandbox import Rendering
 
-__all__ = ["THINKING", "find_shape"]
+__all__ = ["THINKING", "Renders", "find_shape"]
 
 #: Variables that enable reasoning in some templates.
 THINKING: dict[str, Any] = {"enable_thinking": True, "thinking": True, "thinking_mode": "thinking"}
@@ -24,7 +25,14 @@ _REASONING_SHAPES: list[tuple[str, dict[str, Any]]] = [
 ]  # fmt: skip
 
 
-def find_shape(sandbox: Sandbox, common: dict[str, Any]) -> tuple[Shape, bool]:
+class Renders(Protocol):
+    """A chat template; a `Sandbox` is one."""
+
+    def render(self, jobs: Iterable[dict[str, Any]], common: dict[str, Any]) -> list[Rendering]:
+        """As of `Sandbox`."""
+
+
+def find_shape(sandbox: Renders, common: dict[str, Any]) -> tuple[Shape, bool]:
     """Return the template's shape, and whether it renders calls.
 
     Raises:
@@ -55,14 +63,15 @@ def _is_written(text: str) -> bool:
     return place >= 0 and text[place - 1] not in "'\""
 
 
-def _call_shape(sandbox: Sandbox, common: dict[str, Any]) -> Shape | None:
+def _call_shape(sandbox: Renders, common: dict[str, Any]) -> Shape | None:
     jobs = [job_of(Answer(calls=CALLS[:1]), shape) for shape in _CALL_SHAPES]
     empty = [job_of(Answer(), shape) for shape in _CALL_SHAPES]
     made = sandbox.render([*jobs, *empty], common)
     count = len(_CALL_SHAPES)
-    values = list(CALLS[0].arguments.values())
+    key, values = next(iter(CALLS[0].arguments)), list(CALLS[0].arguments.values())
     for shape, (text, _), (plain, _) in zip(_CALL_SHAPES, made[:count], made[count:], strict=True):
-        if text is None or '\\"' + next(iter(CALLS[0].arguments)) in text:
+        # JSON within a text, or an object as Python prints it, which the template joins as text.
+        if text is None or '\\"' + key in text or f"{{'{key}': '" in text:
             continue
         named = text.count(CALLS[0].name) > (plain or "").count(CALLS[0].name) or plain is None
         if named and all(value in text for value in values):

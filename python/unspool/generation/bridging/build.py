@@ -9,7 +9,6 @@ from unspool.core.stream.loss_mask import loss_mask
 from unspool.core.stream.message import Message
 from unspool.formats.learning.probe import USER, Call, Shape, assistant_message, tools_of
 from unspool.formats.learning.sandbox import Rendering, Sandbox
-from unspool.formats.learning.shapes import find_shape
 from unspool.generation.bridging.answer import Ended, decode, read_ended
 from unspool.generation.bridging.encode import SuffixEncoder
 from unspool.generation.bridging.prove import Texts, find_difference
@@ -17,6 +16,7 @@ from unspool.generation.bridging.request import Messages, Request
 from unspool.generation.bridging.result import Bridge, Reason
 from unspool.generation.bridging.spelled import Spelled, free_letter
 from unspool.generation.bridging.suffix import HELD, Suffix, find_suffix
+from unspool.generation.prompts.history import find_form, in_form
 
 __all__ = ["build_bridge", "parsed_answer"]
 
@@ -69,7 +69,8 @@ def _render(request: Request, ended: Ended, spelled: Spelled) -> tuple[Suffix, T
     """Render the template; on failure return the reason."""
     with Sandbox(request.template, request.timeout) as sandbox:
         common = request.variables
-        shape, _ = find_shape(sandbox, {**common, "tools": common["tools"] or _TOOLS})
+        form = find_form(sandbox, {**common, "tools": common["tools"] or _TOOLS})
+        shape = form.shape
         known = [USER, known_answer(ended.message, shape)]
         before = [USER] if request.messages is None else request.messages
         following = request.next_messages
@@ -83,7 +84,7 @@ def _render(request: Request, ended: Ended, spelled: Spelled) -> tuple[Suffix, T
             _job(before),
             _job([*before, *answer, *following]),
         ]
-        made = sandbox.render(jobs, common)
+        made = sandbox.render([{**job, "messages": in_form(job["messages"], form)} for job in jobs], common)
     is_outside = request.answer and ended.region == "content"
     last = request.vocabulary.content(request.answer[-1]) if is_outside else None
     return _read((*request.ends, ended.end.strip()), last or "", made, spelled)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-__all__ = ["TEXT_PARTS", "RenderedPrompt", "render_messages"]
+from unspool.errors import ArgumentError
+from unspool.generation.bridging.spelled import free_letter
+from unspool.generation.prompts.history import TEXT_PARTS, prepare_messages
 
-#: The type of a text among the parts of a message's content.
-TEXT_PARTS = ("text", "input_text")
+__all__ = ["RenderedPrompt", "render_messages"]
 
 
 class RenderedPrompt(NamedTuple):
@@ -29,13 +31,24 @@ def render_messages(
     fallback: Any = None,
     tools: Any = None,
     chat_template_kwargs: Mapping[str, Any] | None = None,
+    prefill: bool | str = False,
 ) -> RenderedPrompt:
-    """Render messages to one text that ends where the answer begins.
+    """Render messages to one text that ends where the model goes on.
 
-    Uses the template of the renderer (a processor or a tokenizer), else that of `fallback`. If neither has one,
-    each message is a line "ROLE: text", and "ASSISTANT:" follows. An error that a template raises for the
-    messages or tools is raised here.
+    Args:
+        prefill: True: the model continues the last message, the assistant's. A text: it is the beginning of the answer.
+
+    Uses the template of the renderer (a processor or a tokenizer), else that of `fallback`; the messages are
+    prepared for it. If neither has one, each message is a line "ROLE: text", and "ASSISTANT:" follows. An error that
+    a template raises for the messages or tools is raised here.
+
+    Raises:
+        ArgumentError: There is no template, and there are tools or calls, which such lines do not have. Or the last
+            message cannot be continued.
     """
+    begun, mark = (prefill, "") if isinstance(prefill, str) else ("", "")
+    if prefill is True:
+        messages, mark = _marked(messages)
     refusal: Exception | None = None
     options: dict[str, Any] = dict(chat_template_kwargs or {})
     if tools is not None:
@@ -44,17 +57,45 @@ def render_messages(
         if owner is None:
             continue
         try:
-            text = owner.apply_chat_template(messages, tokenize=False, add_generation_prompt=True, **options)
+            shown = prepare_messages(messages, owner, chat_template=options.get("chat_template"))
+            text = owner.apply_chat_template(shown, tokenize=False, add_generation_prompt=not mark, **options)
         except (TypeError, ValueError, AttributeError) as error:  # no template, or none that accepts this
             if getattr(owner, "chat_template", None):
                 refusal = error
             continue
         if isinstance(text, str):
-            return RenderedPrompt(text, True)
+            return RenderedPrompt(_cut(text, mark) + begun, True)
     if refusal is not None:
         raise refusal
+    if tools or any(message.get("tool_calls") for message in messages):
+        raise ArgumentError(
+            "the tokenizer has no chat template, so the model would see neither tools nor calls; set "
+            "tokenizer.chat_template, or pass the prompt as text that has them"
+        )
     lines = [f"{str(message.get('role', '')).upper()}: {_plain(message, renderer)}" for message in messages]
-    return RenderedPrompt("\n".join([*lines, "ASSISTANT:"]), False)
+    lines += [] if mark else [f"ASSISTANT:{begun}"]
+    return RenderedPrompt(_cut("\n".join(lines), mark), False)
+
+
+def _marked(messages: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, Any]], str]:
+    """The messages with a mark where the model goes on: after the last content, or else the last reasoning."""
+    (last,) = prepare_messages(messages[-1:])
+    name = "content" if last["content"] else "reasoning_content"
+    text = last.get(name)
+    if last.get("role") != "assistant" or last.get("tool_calls") or not (text and isinstance(text, str)):
+        raise ArgumentError(
+            "prefill=True continues the last message, which must be the assistant's, with text and without calls; to "
+            "begin a call, pass its text as prefill="
+        )
+    mark = free_letter(json.dumps(messages, ensure_ascii=False, default=str))
+    return [*messages[:-1], {**last, name: text + mark}], mark
+
+
+def _cut(text: str, mark: str) -> str:
+    """The text up to the mark."""
+    if mark not in text:
+        raise ArgumentError("the chat template leaves out the message that prefill=True continues")
+    return text.partition(mark)[0] if mark else text
 
 
 def _plain(message: Mapping[str, Any], renderer: Any) -> str:

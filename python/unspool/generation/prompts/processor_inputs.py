@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from unspool.errors import ArgumentError
-from unspool.generation.prompts.chat_template import TEXT_PARTS, render_messages
+from unspool.generation.prompts.chat_template import render_messages
+from unspool.generation.prompts.history import TEXT_PARTS
 from unspool.generation.prompts.split_inputs import as_inputs, as_row, split_inputs
 
 __all__ = ["build_multimodal_inputs"]
@@ -24,6 +25,7 @@ def build_multimodal_inputs(
     device: Any = None,
     tools: Any = None,
     chat_template_kwargs: Mapping[str, Any] | None = None,
+    prefill: bool | str = False,
 ) -> dict[str, Any]:
     """Make the ids and features of a chat with its processor.
 
@@ -59,6 +61,7 @@ def build_multimodal_inputs(
         fallback=tokenizer,
         tools=tools,
         chat_template_kwargs=chat_template_kwargs,
+        prefill=prefill,
     )
     options = {"return_tensors": "pt", "add_special_tokens": not prompt.is_template}
     if callable(processor):

@@ -8,7 +8,7 @@ from typing import Any
 
 from unspool._core import Vocabulary
 from unspool.errors import ArgumentError
-from unspool.generation.prompts.chat_template import TEXT_PARTS
+from unspool.generation.prompts.history import TEXT_PARTS
 
 __all__ = ["Prompt", "check_ids", "prompt_end", "read_prompt"]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from unspool._core import ToolSchemas
-from unspool.errors import ChannelCancelledError
+from unspool.errors import ArgumentError, ChannelCancelledError
 from unspool.generation.prompts.chat_template import render_messages
 from unspool.generation.prompts.pieces.pieces import iter_prompt_ids
 from unspool.generation.prompts.processor_inputs import build_multimodal_inputs
@@ -31,20 +31,35 @@ class PromptEncoder:
         self._model, self._tokenizer, self._processor = model, tokenizer, processor
 
     def read(
-        self, prompt: Any, tools: Any, template_kwargs: Any, inputs: Mapping[str, Any] | None = None
+        self,
+        prompt: Any,
+        tools: Any,
+        template_kwargs: Any,
+        inputs: Mapping[str, Any] | None = None,
+        prefill: bool | str = False,
     ) -> Prompt:
         """Check a prompt. Messages without media become text; with media they stay, for the processor.
 
         Args:
             prompt: As of `read_prompt`, or a function that returns one.
-            tools, template_kwargs: For the chat template.
+            tools, template_kwargs, prefill: For the chat template.
+
+        Raises:
+            ArgumentError: As of `read_prompt` and `render_messages`, or `prefill` is set without messages.
         """
         read = read_prompt(prompt() if callable(prompt) else prompt, inputs)
         check_ids(self._model, read)
+        if not isinstance(prefill, (bool, str)):
+            raise TypeError(f"prefill is of type {type(prefill).__name__}; pass a bool or a text")
         if read.messages is None:
+            if prefill:
+                raise ArgumentError(
+                    "prefill goes with messages; write the answer's beginning into the prompt"
+                )
             return read
         shown = None if isinstance(tools, ToolSchemas) else without_strict(tools)
         options: dict[str, Any] = {"tools": shown, "chat_template_kwargs": dict(template_kwargs or {})}
+        options["prefill"] = prefill
         if self._processor is not None and read.has_media:
             return dataclasses.replace(read, template_options=options)
         renderer = self._tokenizer if self._processor is None else self._processor
