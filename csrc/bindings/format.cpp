@@ -3,6 +3,7 @@
 
 #include <pybind11/stl.h>
 
+#include <optional>
 #include <variant>
 
 #include "bindings/native_class.h"
@@ -10,6 +11,7 @@
 #include "format/for_request.h"
 #include "format/format_source.h"
 #include "format/named_values.h"
+#include "format/other_families.h"
 #include "format/tool_schemas.h"
 #include "format/turn.h"
 #include "template/make_event_parser.h"
@@ -23,7 +25,8 @@ using Tokens = std::vector<std::pair<TokenId, std::string>>;
 
 std::shared_ptr<const Format> compile(const FormatSource& source, const Tokens& tokens,
                                       const std::string& trust, const ToolUse& tools,
-                                      const ReasoningUse& reasoning) {
+                                      const ReasoningUse& reasoning,
+                                      std::shared_ptr<const OtherFamilies> others) {
   std::vector<MarkerToken> marker_tokens;
   for (const auto& [id, text] : tokens) marker_tokens.push_back({id, text});
   const MarkerTrust how = trust == "text"     ? MarkerTrust::by_text
@@ -31,7 +34,8 @@ std::shared_ptr<const Format> compile(const FormatSource& source, const Tokens& 
                           : trust == "strict" ? MarkerTrust::strict
                                               : MarkerTrust::by_id;
   Program program = with_reasoning(source.program, reasoning);
-  return Format::compile(for_tools(std::move(program), tools), marker_tokens, how);
+  return Format::compile(for_tools(std::move(program), tools), marker_tokens, how,
+                         std::move(others));
 }
 
 // Names, and the parameters' schemas as JSON texts, already checked by
@@ -42,7 +46,8 @@ std::shared_ptr<const ToolSchemas> make_schemas(const std::map<std::string, std:
   for (const auto& [name, json] : tools) {
     const std::optional<JsonValue> schema = parse_json(json, DeepJson::null);
     if (!schema) throw ArgumentError("the parameters of tool '" + name + "' are not valid JSON");
-    schemas->tools[name] = reader.read(*schema);
+    ToolSchema& tool = schemas->tools[name] = reader.read(*schema);
+    tool.json = json;
   }
   return schemas;
 }
@@ -50,25 +55,26 @@ std::shared_ptr<const ToolSchemas> make_schemas(const std::map<std::string, std:
 void register_compiled(py::module_& module) {
   py::class_<Format, std::shared_ptr<Format>> format(module, "Format", py::is_final());
   format
-      .def(
-          py::init([](const FormatSource& source, const Tokens& tokens, const std::string& trust,
-                      bool has_tools, bool is_required, const std::string& tool_choice,
-                      const std::variant<bool, const FormatSource*>& reasoning,
-                      const std::string& tool_calls_in_reasoning, bool unmarked_calls) {
-            ReasoningUse use;
-            if (const bool* is_on = std::get_if<bool>(&reasoning)) use.is_on = *is_on;
-            if (const auto* other = std::get_if<const FormatSource*>(&reasoning))
-              // Compiled already, as part of its own file.
-              use.other = (*other)->program;
-            if (const auto* word = find_word(kCallsInReasoning, tool_calls_in_reasoning))
-              use.calls = word->value;
-            return std::const_pointer_cast<Format>(compile(
-                source, tokens, trust, {has_tools, is_required, tool_choice, unmarked_calls}, use));
-          }),
-          py::arg("source"), py::arg("tokens") = Tokens{}, py::arg("trust") = "id", py::kw_only(),
-          py::arg("has_tools") = true, py::arg("is_required") = false, py::arg("tool_choice") = "",
-          py::arg("reasoning") = true, py::arg("tool_calls_in_reasoning") = "",
-          py::arg("unmarked_calls") = false)
+      .def(py::init([](const FormatSource& source, const Tokens& tokens, const std::string& trust,
+                       bool has_tools, bool is_required, const std::string& tool_choice,
+                       const std::variant<bool, const FormatSource*>& reasoning,
+                       const std::string& tool_calls_in_reasoning, bool unmarked_calls,
+                       std::shared_ptr<OtherFamilies> others) {
+             ReasoningUse use;
+             if (const bool* is_on = std::get_if<bool>(&reasoning)) use.is_on = *is_on;
+             if (const auto* other = std::get_if<const FormatSource*>(&reasoning))
+               // Compiled already, as part of its own file.
+               use.other = (*other)->program;
+             if (const auto* word = find_word(kCallsInReasoning, tool_calls_in_reasoning))
+               use.calls = word->value;
+             return std::const_pointer_cast<Format>(compile(
+                 source, tokens, trust, {has_tools, is_required, tool_choice, unmarked_calls}, use,
+                 std::move(others)));
+           }),
+           py::arg("source"), py::arg("tokens") = Tokens{}, py::arg("trust") = "id", py::kw_only(),
+           py::arg("has_tools") = true, py::arg("is_required") = false, py::arg("tool_choice") = "",
+           py::arg("reasoning") = true, py::arg("tool_calls_in_reasoning") = "",
+           py::arg("unmarked_calls") = false, py::arg("others") = nullptr)
       .def_property_readonly("name", [](const Format& self) { return self.program().name; })
       .def_property_readonly("strict_markers", &Format::is_strict)
       .def_property_readonly("marker_ids",
@@ -95,6 +101,25 @@ void register_compiled(py::module_& module) {
   refuse_pickle(format, "a Format");
 }
 
+void register_others(py::module_& module) {
+  py::class_<OtherFamilies, std::shared_ptr<OtherFamilies>> others(module, "OtherFamilies",
+                                                                   py::is_final());
+  others
+      .def(py::init([](const std::vector<const FormatSource*>& sources) {
+             std::vector<Program> programs;
+             for (const FormatSource* source : sources) programs.push_back(source->program);
+             return std::make_shared<OtherFamilies>(programs);
+           }),
+           py::arg("sources"))
+      .def_property_readonly("names", [](const OtherFamilies& self) {
+        std::vector<std::string> names;
+        for (std::size_t i = 0; i < self.size(); ++i)
+          names.emplace_back(self.name(static_cast<OtherFamilies::Index>(i)));
+        return names;
+      });
+  refuse_pickle(others, "OtherFamilies");
+}
+
 void register_schemas(py::module_& module) {
   py::class_<ToolSchemas, std::shared_ptr<ToolSchemas>> schemas(module, "ToolSchemas",
                                                                 py::is_final());
@@ -105,6 +130,14 @@ void register_schemas(py::module_& module) {
            py::arg("tools"))
       .def("__contains__", [](const ToolSchemas& self,
                               const std::string& name) { return self.find(name) != nullptr; })
+      .def(
+          "schema",
+          [](const ToolSchemas& self, const std::string& name) -> std::optional<std::string> {
+            const ToolSchema* tool = self.find(name);
+            if (tool == nullptr) return std::nullopt;
+            return tool->json;
+          },
+          py::arg("name"))
       .def("__len__", [](const ToolSchemas& self) { return self.tools.size(); });
   refuse_pickle(schemas, "a ToolSchemas");
 }
@@ -112,6 +145,7 @@ void register_schemas(py::module_& module) {
 }  // namespace
 
 void register_format(py::module_& module) {
+  register_others(module);
   register_compiled(module);
   register_schemas(module);
 }

@@ -8,6 +8,7 @@
 
 #include "bindings/gil.h"
 #include "bindings/message_type.h"
+#include "bindings/native_class.h"
 #include "bindings/state_lock.h"
 
 namespace unspool::bindings {
@@ -60,8 +61,9 @@ struct Records {
   Record message{module,
                  "Message",
                  {"content", "reasoning", "tool_calls", "finish_reason", "malformed", "dropped",
-                  "token_counts", "deltas", "audit", "reasoning_field", "extra", "labels"}};
-  Record tool_call{module, "ToolCall", {"id", "name", "arguments", "status", "repairs"}};
+                  "token_counts", "deltas", "audit", "reasoning_field", "extra", "labels", "hint"}};
+  Record tool_call{
+      module, "ToolCall", {"id", "name", "arguments", "status", "repairs", "written_as", "schema"}};
   Record malformed{module, "MalformedText", {"text", "reason", "index"}};
   Record token_counts{module, "TokenCounts", {"content", "reasoning", "tool_calls"}};
   py::object no_counts = module.attr("TokenCounts")();
@@ -102,12 +104,15 @@ py::object to_tuple(const std::vector<Item>& items, Make&& make) {
   return tuple;
 }
 
-py::object make_call(const ToolCall& call) {
+py::object make_call(const ToolCall& call, py::handle tools) {
   const Records& types = records();
   const py::object repairs = call.repairs == 0 ? py::object(types.nothing)
                                                : call_with(types.repairs, py::int_(call.repairs));
+  const py::object written_as =
+      call.written_as == nullptr ? py::object(py::none()) : to_str(*call.written_as);
   return types.tool_call.make({to_str(call.id), to_str(call.name), to_str(call.arguments),
-                               types.statuses[static_cast<std::size_t>(call.status)], repairs});
+                               types.statuses[static_cast<std::size_t>(call.status)], repairs,
+                               written_as, tools});
 }
 
 py::object make_malformed(const Malformed& item) {
@@ -140,7 +145,8 @@ void import_message_types() {
 }
 
 py::object make_message(const Message& message, const TokenCounts& counts, std::string_view extra,
-                        const std::vector<Events::Audited>& audit, py::handle labels,
+                        const std::vector<Events::Audited>& audit,
+                        const std::shared_ptr<const ToolSchemas>& tools, py::handle labels,
                         py::handle deltas, py::handle reasoning_field) {
   const Records& types = records();
   const py::object reason = message.is_finished
@@ -151,11 +157,16 @@ py::object make_message(const Message& message, const TokenCounts& counts, std::
   });
   const py::object fields =
       extra.empty() ? py::object(py::dict()) : call_with(types.loads, to_str(extra));
-  return types.message.make({to_str(message.content), to_str(message.reasoning),
-                             to_tuple(message.tool_calls, make_call), reason,
+  // The object that the request was made with, shared by all its calls.
+  const py::object schemas = message.tool_calls.empty() || !tools
+                                 ? py::object(py::none())
+                                 : py::cast(std::const_pointer_cast<ToolSchemas>(tools));
+  const py::object calls =
+      to_tuple(message.tool_calls, [&](const ToolCall& call) { return make_call(call, schemas); });
+  return types.message.make({to_str(message.content), to_str(message.reasoning), calls, reason,
                              to_tuple(message.malformed, make_malformed),
                              to_tuple(message.dropped, make_malformed), make_counts(counts), deltas,
-                             fates, reasoning_field, fields, labels});
+                             fates, reasoning_field, fields, labels, py::none()});
 }
 
 py::object make_message(const TokenStreamer& streamer, py::handle deltas,
@@ -164,15 +175,16 @@ py::object make_message(const TokenStreamer& streamer, py::handle deltas,
   const TokenCounts counts = stream.token_counts();
   // Nothing below runs Python code, so no other thread can touch the stream, and nothing is copied.
   if (!kFreeThreaded && !needs_python(streamer)) {
-    return make_message(streamer.message(), counts, stream.extra(), streamer.audit(), py::none(),
-                        deltas, reasoning_field);
+    return make_message(streamer.message(), counts, stream.extra(), streamer.audit(),
+                        stream.tools(), py::none(), deltas, reasoning_field);
   }
   // While Python code runs, another thread may feed or free the stream.
   const Message message = streamer.message();
   const std::string extra(stream.extra());
   const std::vector<Events::Audited> audit = streamer.audit();
+  const std::shared_ptr<const ToolSchemas> tools = stream.tools();
   const py::object labels = make_labels(stream.labels(), message);
-  return make_message(message, counts, extra, audit, labels, deltas, reasoning_field);
+  return make_message(message, counts, extra, audit, tools, labels, deltas, reasoning_field);
 }
 
 }  // namespace unspool::bindings

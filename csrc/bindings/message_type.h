@@ -1,6 +1,7 @@
 // Converts a native message to the Python type Message.
 #pragma once
 
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -14,9 +15,11 @@ namespace unspool::bindings {
 /// has read its stream. Call before a stream exists.
 void import_message_types();
 
-/// Creates an unspool.core.stream.message.Message. `extra`: a JSON object, or empty.
+/// Creates an unspool.core.stream.message.Message. `extra`: a JSON object, or empty. `tools`: the
+/// request's, which its calls refer to; may be null.
 py::object make_message(const Message& message, const TokenCounts& counts, std::string_view extra,
-                        const std::vector<Events::Audited>& audit, py::handle labels,
+                        const std::vector<Events::Audited>& audit,
+                        const std::shared_ptr<const ToolSchemas>& tools, py::handle labels,
                         py::handle deltas, py::handle reasoning_field);
 
 /// The same for a stream in its current state.

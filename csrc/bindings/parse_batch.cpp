@@ -186,7 +186,8 @@ py::list parse(const StreamRecipe& recipe, const py::tuple& outputs,
       if (!needs_python(output)) pause.emplace();
       const py::object labels = make_labels(output.labels.get(), output.message);
       messages.append(make_message(output.message, output.token_counts, output.extra, output.audit,
-                                   labels, no_deltas, reasoning_field));
+                                   recipe.options.stream.parser.tools, labels, no_deltas,
+                                   reasoning_field));
     }
     turns.pass_if_due();
   }

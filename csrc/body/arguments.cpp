@@ -12,7 +12,7 @@ namespace unspool {
 void Arguments::link(CallMarks* marks) {
   marks_ = marks;
   if (marks == nullptr) return;
-  if (!members_) members_.emplace();
+  if (!members_) members_ = std::make_unique<ValueMarks>();
   members_->link(*marks, reader_);
   // Of an encoded object, the inner reader marks the members.
   if (!is_encoded_) reader_.set_listener(&*members_);
@@ -156,7 +156,7 @@ void Arguments::complete(CallSink& sink) {
 
 std::uint16_t Arguments::repairs() const {
   // In a dialect of its own, bare words are the notation and not a repair.
-  const std::uint16_t counted = is_json_ ? 0xFFFF : kSingleQuotes | kMissingQuote;
+  const std::uint16_t counted = is_json_ ? 0xFFFF : kSingleQuotes | kMissingQuote | kMarkup;
   return repairs_ | (reader_.repairs() & counted);
 }
 

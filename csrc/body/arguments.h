@@ -1,12 +1,12 @@
 // The body of a call whose name is outside of it: one object, or a string that contains one.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "body/body.h"
 #include "body/json_in_string.h"
 #include "text/archive.h"
+#include "text/cloned_ptr.h"
 
 namespace unspool {
 
@@ -55,8 +55,8 @@ class Arguments final : public Body {
   bool is_encoded_ = false;
   ValueReader reader_;
   LocalPtr<CallMarks> marks_;
-  std::optional<ValueMarks> members_;  // the members of the object
-  std::size_t offset_ = 0;             // of its text in the text of this put
+  ClonedPtr<ValueMarks> members_;  // the members of the object
+  std::size_t offset_ = 0;         // of its text in the text of this put
   JsonInString inner_;
   std::string out_;
   std::uint16_t repairs_ = 0;

@@ -92,6 +92,11 @@ class Body {
   /// After a failure: the reason.
   virtual const char* problem() const = 0;
 
+  /// After a failure in a list: where the next call begins in a text that follows the faulty one.
+  /// The text's size if that needs more of it; `kNoCall` if none does.
+  virtual std::size_t find_next(std::string_view, const ToolSchemas*) const { return kNoCall; }
+  static constexpr std::size_t kNoCall = std::string_view::npos;
+
   /// How many of the last bytes may turn out to be a closer, or no part of the call.
   virtual std::size_t undecided_bytes() const { return 0; }
 
@@ -104,6 +109,7 @@ class Body {
 
 struct BodyOptions {
   const ToolSchema* schema = nullptr;  // of the tool, if its name is outside the body and known
+  const ToolSchemas* tools = nullptr;  // the request's, if they are known
   const MarkerTexts* section_close = nullptr;
   bool repairs = false;        // accept almost-JSON
   bool in_parameter = false;   // the marker that ended the name also opened the first parameter

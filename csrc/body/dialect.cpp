@@ -116,6 +116,9 @@ constexpr void loosen(Dialect& dialect) {
     set_step(dialect, state, "}", A::close);
     set_step(dialect, state, "\"'", A::begin_key);
   }
+  // {city=Paris}: bare keys are Python's, and so may be what follows them.
+  if (dialect.rules.bare_text && dialect.rules.single_quotes)
+    set_step(dialect, S::colon, "=", A::step);
   if (dialect.rules.sets) {
     set_step(dialect, S::first_key, "{[(", A::open_in_set);
     // A colon after the first element of a set: it was a dict's key.

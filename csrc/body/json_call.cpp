@@ -19,6 +19,7 @@ constexpr std::size_t kMaxUnreadBytes = 1 << 16;
 constexpr std::size_t kOuterDepth = 3;
 
 constexpr const char* kNotMended = "the call cannot be mended";
+constexpr const char* kStray = "an argument of the tool stands beside the arguments";
 
 }  // namespace
 
@@ -37,7 +38,7 @@ void JsonCall::link(CallMarks* marks) {
   marks_ = marks;
   reader_.set_listener(this);
   if (marks == nullptr) return;
-  if (!members_) members_.emplace();
+  if (!members_) members_ = std::make_unique<ValueMarks>();
   members_->link(*marks, reader_);
   inner_.link(marks);
 }
@@ -208,6 +209,8 @@ void JsonCall::begin_object() {
   other_depths_ = name_depth_ = 0;
   name_.clear();
   id_.clear();
+  type_.clear();
+  others_.clear();
   held_arguments_.clear();
   depth_ = 1;
 }
@@ -239,8 +242,7 @@ JsonCall::Answer JsonCall::on_colon(std::size_t) {
       key_ != "type") {
     return refuse("the object is not a call");
   }
-  const bool is_beside = key_kind_ == Key::other && has_name() && depth_ == name_depth_;
-  return is_beside ? begin_flat() : Answer::proceed;
+  return key_kind_ == Key::other && has_name() ? begin_flat() : Answer::proceed;
 }
 
 // If the key is the name, every member is a call.
@@ -261,17 +263,22 @@ JsonCall::Key JsonCall::classify_key() {
     if (!name_.empty()) stage_ = Stage::named;
     return Key::arguments;
   }
-  if (contains(slot_.name_keys, key_)) return Key::name;
-  if (contains(slot_.arguments_keys, key_)) return Key::arguments;
-  if (contains(slot_.id_keys, key_)) return Key::id;
-  if (contains(slot_.wrapper_keys, key_)) return Key::wrapper;
+  return kind_of(key_);
+}
+
+JsonCall::Key JsonCall::kind_of(std::string_view key) const {
+  if (contains(slot_.name_keys, key)) return Key::name;
+  if (contains(slot_.arguments_keys, key)) return Key::arguments;
+  if (contains(slot_.id_keys, key)) return Key::id;
+  if (contains(slot_.wrapper_keys, key)) return Key::wrapper;
   return Key::other;
 }
 
 JsonCall::Answer JsonCall::begin_value(char first, std::size_t depth) {
   const bool is_string = first == '"';
   const bool is_name = key_kind_ == Key::name || (key_kind_ == Key::wrapper && is_string);
-  if (is_name && !has_name()) {
+  if (is_name) {
+    if (has_name()) return refuse("the call has two names");
     if (!is_string) return refuse("the tool's name is not a string");
     mark(CallMark::Kind::name, at_ + 1);
     return begin_text(Part::name, depth);
@@ -282,8 +289,11 @@ JsonCall::Answer JsonCall::begin_value(char first, std::size_t depth) {
   }
   if (key_kind_ == Key::arguments) return begin_arguments(first, depth);
   if (key_kind_ == Key::id && is_string && id_.empty()) return begin_text(Part::id, depth);
+  if (key_ == "type" && key_kind_ == Key::other && is_string && !has_name() && type_.empty())
+    return begin_text(Part::type, depth);
   if (key_kind_ == Key::other && key_ != "type") {
     other_depths_ |= static_cast<std::uint8_t>(1U << depth_);
+    if (!has_name() && others_.size() < kMaxNameBytes) others_.append(key_).push_back('\0');
   }
   if (marks_ != nullptr && key_kind_ == Key::flat) {
     marks_->add_parameter(key_, ValueTrim::none, static_cast<std::int64_t>(place_ + at_));
@@ -314,10 +324,11 @@ JsonCall::Answer JsonCall::begin_arguments(char first, std::size_t depth) {
 // counts, all must. Otherwise the call cannot be what the model meant.
 JsonCall::Answer JsonCall::begin_flat() {
   const bool is_flat = arguments_ == Arguments::flat;
-  if (key_ == "type" || (has_arguments() && !is_flat)) return Answer::proceed;
-  const ToolSchema* schema = sink_->knows_tools() ? sink_->tools()->find(name_) : nullptr;
-  const bool is_known = schema != nullptr && schema->find(key_) != nullptr;
-  if (!is_known && !is_flat) return Answer::proceed;
+  const bool is_known = tool() != nullptr && tool()->find(key_) != nullptr;
+  if (key_ == "type" || (!is_known && !is_flat)) return Answer::proceed;
+  const bool is_beside = depth_ == name_depth_;
+  if (is_known && has_arguments() && !(is_flat && is_beside)) return refuse(kStray);
+  if (!is_beside) return Answer::proceed;
   if (!is_known || (other_depths_ & 1U << depth_) != 0) {
     return refuse("what stands beside the name is not an argument of the tool");
   }
@@ -372,6 +383,7 @@ void JsonCall::mark_end(Part part, std::size_t end) {
 
 JsonCall::Answer JsonCall::end_name(std::size_t end) {
   if (name_.empty()) return refuse("the tool's name is empty");
+  if (has_stray()) return refuse(kStray);
   stage_ = Stage::named;
   name_depth_ = depth_;
   if (slot_.must_fit || (is_tentative_ && !has_arguments())) return Answer::proceed;
@@ -383,7 +395,10 @@ JsonCall::Answer JsonCall::end_name(std::size_t end) {
 }
 
 JsonCall::Answer JsonCall::end_object() {
-  if (!has_name()) return refuse("the call has no name");
+  if (!has_name()) {
+    if (!names_by_type()) return refuse("the call has no name");
+    if (has_stray()) return refuse(kStray);
+  }
   if (is_tentative_ && !has_arguments() && !sink_->knows_tools()) {
     return refuse("the object is not a call");
   }
@@ -392,12 +407,23 @@ JsonCall::Answer JsonCall::end_object() {
   }
   if (!has_arguments()) put_arguments("{}");
   if (arguments_ == Arguments::flat) put_arguments("}");
-  if (slot_.must_fit && !fits_tool()) return refuse("the object is not a call");
+  if (slot_.must_fit && (tool() == nullptr || !fits_schema(held_arguments_, *tool()))) {
+    return refuse("the object is not a call");
+  }
   if (!is_announced() && !announce()) return Answer::refuse;
   unread_.reset();
   end_call();
   depth_ = 0;
   return list_ != List::none ? Answer::stop : Answer::proceed;
+}
+
+// A tool of the request is named where the kind of the call belongs: {"type": "f", …}.
+bool JsonCall::names_by_type() {
+  name_ = type_;
+  if (tool() == nullptr) return false;
+  stage_ = Stage::named;
+  name_depth_ = depth_;
+  return true;
 }
 
 void JsonCall::end_call() {
@@ -406,10 +432,20 @@ void JsonCall::end_call() {
   if (list_ == List::empty) list_ = List::has_calls;
 }
 
-// Whether the complete arguments match the tool's schema, if it is known.
-bool JsonCall::fits_tool() {
-  const ToolSchema* schema = sink_->knows_tools() ? sink_->tools()->find(name_) : nullptr;
-  return schema != nullptr && fits_schema(held_arguments_, *schema);
+// The schema of the tool, if it is known.
+const ToolSchema* JsonCall::tool() const {
+  return sink_->knows_tools() ? sink_->tools()->find(name_) : nullptr;
+}
+
+// Whether an argument of the tool stands before the name.
+bool JsonCall::has_stray() const {
+  if (tool() == nullptr) return false;
+  for (std::string_view rest = others_; !rest.empty();) {
+    const std::size_t end = rest.find('\0');
+    if (tool()->find(rest.substr(0, end)) != nullptr) return true;
+    rest.remove_prefix(end + 1);
+  }
+  return false;
 }
 
 bool JsonCall::announce() {
@@ -460,6 +496,23 @@ void JsonCall::complete(CallSink& sink) {
   reader_.close(out_);
 }
 
+// An object whose first key is a call's.
+std::size_t JsonCall::find_next(std::string_view text, const ToolSchemas* tools) const {
+  if (list_ == List::none) return kNoCall;
+  const std::size_t begin = text.find_first_not_of(kBetweenCalls);
+  if (begin == std::string_view::npos) return text.size();
+  if (text[begin] != '{') return kNoCall;
+  const std::size_t quote = text.find_first_not_of(kSpace, begin + 1);
+  if (quote == std::string_view::npos) return text.size();
+  if (text[quote] != '"' && text[quote] != '\'') return kNoCall;
+  const std::size_t end = text.find(text[quote], quote + 1);
+  if (end == std::string_view::npos) return text.size();
+  const std::string_view key = text.substr(quote + 1, end - quote - 1);
+  const bool is_calls = slot_.name_is_key ? tools == nullptr || tools->find(key) != nullptr
+                                          : kind_of(key) != Key::other || key == "type";
+  return is_calls ? begin : kNoCall;
+}
+
 void JsonCall::visit(Archive& archive) {
   archive.given(slot_, is_tentative_, mends_, marks_, members_, sink_);
   archive(reader_, at_, part_depth_, from_, place_, out_);
@@ -469,7 +522,8 @@ void JsonCall::visit(Archive& archive) {
   archive.choice(list_, List::has_calls);
   archive.choice(stage_, Stage::announced);
   archive.choice(arguments_, Arguments::flat);
-  archive(has_ended_, depth_, name_depth_, other_depths_, name_, id_, key_, held_arguments_);
+  archive(has_ended_, depth_, name_depth_, other_depths_, name_, id_, type_, key_, others_,
+          held_arguments_);
   archive(decoder_, unread_from_, unread_, inner_, repairs_);
   archive.literal(problem_);
   archive.expect(depth_ <= 2 && name_depth_ <= 2 && from_ <= out_.size());

@@ -7,6 +7,7 @@
 //   {"arguments": {"x": 1}, "name": "f"}     Held arguments: they wait for the name. They also
 //                                            wait until the end if they must fit the tool's schema.
 //   {"name": "f", "arguments": "{\"x\": 1}"}  Encoded arguments: a string that contains them.
+//   {"type": "f", "arguments": {}}           The name under `type`, if the request has that tool.
 //   {"function": {"name": "f", …}}           A wrapper: an object around the members of the call.
 //   {"name": "f", "x": 1}                    Flat arguments: they stand next to the name. Only
 //                                            those of the tool's schema count.
@@ -22,6 +23,7 @@
 #include "body/json_in_string.h"
 #include "body/json_string.h"
 #include "text/archive.h"
+#include "text/cloned_ptr.h"
 
 namespace unspool {
 
@@ -48,6 +50,7 @@ class JsonCall final : public Body, private ValueListener {
     return std::max(unread().size(), inner_.escape_bytes());
   }
   void add_held(Held& out) const override { reader_.add_held(out); }
+  std::size_t find_next(std::string_view text, const ToolSchemas* tools) const override;
 
   void visit(Archive& archive) override;
 
@@ -58,6 +61,7 @@ class JsonCall final : public Body, private ValueListener {
     key,           // a key
     name,          // the name
     id,            // the id
+    type,          // the text at `type`, which may be the name
     arguments,     // the arguments
     encoded,       // a string that contains the arguments
     no_arguments,  // null instead of arguments
@@ -85,8 +89,11 @@ class JsonCall final : public Body, private ValueListener {
   std::size_t take(std::string_view piece);
   void take_text(std::string& into);
   std::size_t take_encoded();
-  bool is_text() const { return part_ == Part::key || part_ == Part::name || part_ == Part::id; }
+  bool is_text() const {
+    return part_ == Part::key || part_ == Part::name || part_ == Part::id || part_ == Part::type;
+  }
   std::string& text_of_part() {
+    if (part_ == Part::type) return type_;
     return part_ == Part::key ? key_ : part_ == Part::id ? id_ : name_;
   }
   void begin_part(Part part, std::size_t depth);
@@ -107,14 +114,17 @@ class JsonCall final : public Body, private ValueListener {
   void mark_end(Part part, std::size_t end);
   Answer end_name(std::size_t end);
   Answer end_object();
+  bool names_by_type();
   void end_call();
   Answer begin_flat();
   Key classify_key();
+  Key kind_of(std::string_view key) const;
   bool announce();
   bool has_name() const { return stage_ != Stage::unnamed; }
   bool is_announced() const { return stage_ == Stage::announced; }
   bool has_arguments() const { return arguments_ != Arguments::none; }
-  bool fits_tool();
+  const ToolSchema* tool() const;
+  bool has_stray() const;
   void put_arguments(std::string_view text);
   /// Text that was read from an announced call and may be lost.
   std::string_view unread() const;
@@ -124,9 +134,9 @@ class JsonCall final : public Body, private ValueListener {
   bool mends_;
   ValueReader reader_;
   LocalPtr<CallMarks> marks_;
-  std::optional<ValueMarks> members_;  // of the arguments
-  std::size_t at_ = 0;                 // where the current value begins in the piece
-  LocalPtr<CallSink> sink_;            // of the current call
+  ClonedPtr<ValueMarks> members_;  // of the arguments
+  std::size_t at_ = 0;             // where the current value begins in the piece
+  LocalPtr<CallSink> sink_;        // of the current call
   Part part_ = Part::structure;
   std::size_t part_depth_ = 0;
   std::size_t from_ = 0;   // where the rest of the part begins in out_
@@ -141,7 +151,8 @@ class JsonCall final : public Body, private ValueListener {
   Arguments arguments_ = Arguments::none;
   std::uint8_t name_depth_ = 0;
   std::uint8_t other_depths_ = 0;  // depths of keys without meaning, as bits
-  std::string name_, id_, key_;
+  std::string name_, id_, type_, key_;
+  std::string others_;          // keys without meaning before the name, each with a null byte
   std::string held_arguments_;  // written before the name was known
   JsonStringDecoder decoder_;
   std::size_t unread_from_ = 0;        // where `unread_` begins in the text of this put

@@ -1,7 +1,6 @@
 // JSON inside a JSON string: "{\"city\": \"Paris\"}", decoded and scanned as it arrives.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -9,6 +8,7 @@
 #include "body/json_string.h"
 #include "body/value_reader.h"
 #include "text/archive.h"
+#include "text/cloned_ptr.h"
 
 namespace unspool {
 
@@ -25,7 +25,7 @@ class JsonInString {
   /// From now on marks the object's members; a copy does so only once it is linked.
   void link(CallMarks* marks) {
     if (marks == nullptr) return;
-    if (!members_) members_.emplace();
+    if (!members_) members_ = std::make_unique<ValueMarks>();
     members_->link(*marks, reader_);
     reader_.set_listener(&*members_);
   }
@@ -54,7 +54,7 @@ class JsonInString {
 
   JsonStringDecoder decoder_;
   ValueReader reader_;
-  std::optional<ValueMarks> members_;
+  ClonedPtr<ValueMarks> members_;
   std::size_t escape_bytes_ = 0;  // of an unfinished escape
 };
 

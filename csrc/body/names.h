@@ -11,6 +11,13 @@ namespace unspool {
 /// Maximum length of names and keys; bounds the memory of a stream.
 inline constexpr std::size_t kMaxNameBytes = 1024;
 
+/// Whether a name in Python may begin or go on with this byte.
+inline bool begins_name(char byte) {
+  return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte == '_' ||
+         static_cast<unsigned char>(byte) >= 0x80;
+}
+inline bool continues_name(char byte) { return begins_name(byte) || (byte >= '0' && byte <= '9'); }
+
 /// The name without surrounding quotes; `after` receives the text after the closing quote.
 inline std::string_view unquote(std::string_view text, std::string_view& after) {
   after = {};
@@ -21,6 +28,9 @@ inline std::string_view unquote(std::string_view text, std::string_view& after) 
   after = text.substr(end + 1);
   return text.substr(1, end - 1);
 }
+
+/// What may stand between two calls of a list, behind a faulty one.
+inline constexpr std::string_view kBetweenCalls = " \t\r\n,;)]}";
 
 /// Begins an object member: the brace or comma, the key, the colon.
 inline void begin_member(std::string_view key, bool is_first, std::string& out) {

@@ -8,17 +8,10 @@ namespace unspool {
 
 namespace {
 
-bool continues_name(char byte) {
-  // Names of tools may have dots and hyphens, which Python's have not.
-  return begins_python_name(byte) || (byte >= '0' && byte <= '9') || byte == '.' || byte == '-';
-}
+// Names of tools may have dots and hyphens, which Python's have not.
+bool continues_tool(char byte) { return continues_name(byte) || byte == '.' || byte == '-'; }
 
 }  // namespace
-
-bool begins_python_name(char byte) {
-  return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte == '_' ||
-         static_cast<unsigned char>(byte) >= 0x80;
-}
 
 BodyResult Pythonic::put(std::string_view text, CallSink& sink) {
   std::size_t i = 0;
@@ -97,7 +90,7 @@ Pythonic::Step Pythonic::begin_element(char byte) {
     // `[]` in content is a list; after a marker it is an empty list of calls.
     return is_tentative_ && name_.empty() ? fail("the list has no calls") : Step::done;
   }
-  if (!begins_python_name(byte)) return fail("a call does not begin with a name");
+  if (!begins_name(byte)) return fail("a call does not begin with a name");
   name_.clear();
   is_announced_ = has_arguments_ = false;
   mark(CallMark::Kind::name);
@@ -106,7 +99,7 @@ Pythonic::Step Pythonic::begin_element(char byte) {
 }
 
 Pythonic::Step Pythonic::read_name(char byte, std::string& name, State after) {
-  if (!continues_name(byte)) {
+  if (!continues_tool(byte)) {
     if (after == State::after_name) mark(CallMark::Kind::name_end);
     state_ = after;
     return Step::again;
@@ -132,7 +125,7 @@ Pythonic::Step Pythonic::open_arguments(char byte, CallSink& sink) {
 Pythonic::Step Pythonic::begin_key(char byte, CallSink& sink) {
   if (byte == ')') return end_call(sink);
   // Positional arguments have no name in a JSON object.
-  if (!begins_python_name(byte)) return fail("an argument has no name");
+  if (!begins_name(byte)) return fail("an argument has no name");
   mark(CallMark::Kind::arguments);
   key_.clear();
   state_ = State::key;
@@ -218,6 +211,18 @@ void Pythonic::complete(CallSink& sink) {
   repairs_ |= kClosed;
   sink.put_written(out_);
   sink.end_call();
+}
+
+// A tool's name with its bracket.
+std::size_t Pythonic::find_next(std::string_view text, const ToolSchemas* tools) const {
+  if (!in_list_) return kNoCall;
+  const std::size_t begin = text.find_first_not_of(kBetweenCalls);
+  if (begin == std::string_view::npos) return text.size();
+  std::size_t end = begin;
+  while (end < text.size() && continues_tool(text[end])) ++end;
+  if (end == text.size()) return end;
+  const bool is_tools = tools == nullptr || tools->find(text.substr(begin, end - begin)) != nullptr;
+  return text[end] == '(' && end > begin && is_tools ? begin : kNoCall;
 }
 
 }  // namespace unspool

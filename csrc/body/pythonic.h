@@ -24,8 +24,10 @@ namespace unspool {
 class Pythonic final : public Body {
  public:
   /// `is_tentative`: no marker identifies a call, so more must be read before it is announced.
-  Pythonic(bool is_tentative, CallMarks* marks)
-      : is_tentative_(is_tentative), reader_(kPython), marks_(marks) {}
+  Pythonic(bool is_tentative, const BodyOptions& options)
+      : is_tentative_(is_tentative), reader_(kPython), marks_(options.marks) {
+    if (!options.repairs) reader_.expect_arguments();
+  }
 
   std::unique_ptr<Body> clone() const override { return std::make_unique<Pythonic>(*this); }
   void link(CallMarks* marks) override { marks_ = marks; }
@@ -41,6 +43,8 @@ class Pythonic final : public Body {
     if (state_ == State::value) return reader_.add_held(out);
     out.add(HeldReason::key, unread());
   }
+
+  std::size_t find_next(std::string_view text, const ToolSchemas* tools) const override;
 
   void visit(Archive& archive) override {
     archive.given(is_tentative_, marks_);
@@ -102,8 +106,5 @@ class Pythonic final : public Body {
   std::uint16_t repairs_ = 0;
   const char* problem_ = "";
 };
-
-/// Whether a call without a bracket can begin with this byte.
-bool begins_python_name(char byte);
 
 }  // namespace unspool

@@ -19,7 +19,7 @@ class TagBody : public Body {
   const char* problem() const override { return problem_; }
 
   void visit(Archive& archive) override {
-    archive.given(markers_, mends_, marks_);
+    archive.given(markers_, tools_, mends_, marks_);
     archive.pointer(schema_);
     const std::array sets = {&markers_.header, &markers_.parameter, &markers_.key, &markers_.value,
                              &markers_.element};
@@ -32,6 +32,7 @@ class TagBody : public Body {
   TagBody(const CallMarkers& markers, const BodyOptions& options)
       : markers_(markers),
         schema_(options.schema),
+        tools_(options.tools),
         mends_(options.repairs),
         marks_(options.marks) {}
 
@@ -97,6 +98,7 @@ class TagBody : public Body {
 
   const CallMarkers& markers_;
   const ToolSchema* schema_;
+  const ToolSchemas* tools_;
   bool mends_;
   LocalPtr<CallMarks> marks_;
   std::int64_t read_ = 0;  // of this put; negative while earlier text is read again

@@ -10,8 +10,6 @@ namespace unspool {
 
 namespace {
 
-constexpr std::size_t kNotLookedFor = std::string::npos;
-
 // A longer run of blanks is not the closing tag's indentation; bounds the held text.
 constexpr std::size_t kMaxIndentation = 64;
 
@@ -28,6 +26,7 @@ void TaggedValue::begin(TypeSet types, std::string& out) {
   reader_.reset();
   clear_held();
   space_.clear();
+  read_ = 0;
   // Most parameters: nothing waits.
   if (types_.is_only(TypeSet::string)) become_string(out);
 }
@@ -37,8 +36,7 @@ void TaggedValue::fail(const char* problem, std::string_view unread) {
   unread_ += unread;
 }
 
-void TaggedValue::put(std::string_view text, std::string& out) {
-  if (opener_read_ == kNotLookedFor) return put_inside(text, out);
+void TaggedValue::put_with_opener(std::string_view text, std::string& out) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == slot_.value_open[opener_read_]) {
       if (++opener_read_ < slot_.value_open.size()) continue;
@@ -219,6 +217,19 @@ void TaggedValue::become_string(std::string& out) {
   clear_held();
 }
 
+std::string TaggedValue::take_held() {
+  std::string text(unwritten());
+  text += entities_.held();
+  text += space_;
+  // White space at its beginning is left out, and character references are replaced.
+  const bool is_as_read = mode_ == Mode::undecided ? text.size() == read_ : !slot_.entities;
+  clear_held();
+  reader_.reset();
+  entities_ = EntityDecoder();
+  space_.clear();
+  return is_as_read ? text : std::string();
+}
+
 void TaggedValue::clear_held() {
   held_.clear();
   first_ = std::string::npos;
@@ -291,7 +302,7 @@ void TaggedValue::visit(Archive& archive) {
   archive.choice(mode_, Mode::container);
   archive(reader_, types_, is_at_start_, is_empty_line_, has_line_, opener_read_, entities_,
           candidate_);
-  archive(held_, first_, space_, unread_);
+  archive(held_, first_, space_, unread_, read_);
   archive.literal(problem_);
   archive.expect(opener_read_ == 0 || opener_read_ == kNotLookedFor ||
                  opener_read_ < slot_.value_open.size());

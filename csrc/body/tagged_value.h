@@ -49,7 +49,10 @@ class TaggedValue {
   void begin(TypeSet types, std::string& out);
 
   /// Reads the value's text, in pieces. After an error it reads no more.
-  void put(std::string_view text, std::string& out);
+  void put(std::string_view text, std::string& out) {
+    read_ += text.size();
+    opener_read_ == kNotLookedFor ? put_inside(text, out) : put_with_opener(text, out);
+  }
 
   /// The white space at the value's end that is markup. Without a closing tag, it belongs to the
   /// tag that comes next.
@@ -67,6 +70,17 @@ class TaggedValue {
   /// After `cut_off`: writes what completes the value; false if no added text can.
   bool close(std::string& out);
 
+  /// Counts markup that was read within it and is no part of it.
+  void leave_out(std::string_view markup) { read_ += markup.size(); }
+
+  /// Whether any text may be part of it, such as a marker: it is a string, or inside one.
+  bool takes_text() const {
+    return types_.has(TypeSet::string) || (mode_ == Mode::container && reader_.in_string());
+  }
+
+  /// What was read and not written, if it is known as it was read. Nothing is held after this.
+  std::string take_held();
+
   /// Whether the next byte is at the beginning of a line.
   bool is_at_line_start() const;
 
@@ -74,10 +88,9 @@ class TaggedValue {
   std::uint16_t repairs() const { return slot_.python_values ? 0 : reader_.repairs(); }
 
   void add_held(Held& out) const;
-  /// The size of a possible character reference or bare word, which becomes raw text again if the
-  /// value fails.
+  /// The size of what becomes raw text again if the value fails.
   std::size_t undecided_bytes() const {
-    return entities_.held().size() + word().size() + space_.size();
+    return unwritten().size() + entities_.held().size() + space_.size();
   }
 
   /// The reason for a failure, or empty; `unread` is the text that was not read.
@@ -91,10 +104,16 @@ class TaggedValue {
   std::string_view word() const {
     return mode_ == Mode::container ? reader_.word() : std::string_view{};
   }
+  /// What was read of the value, and is not written yet.
+  std::string_view unwritten() const {
+    return mode_ == Mode::container ? reader_.unwritten() : std::string_view(held_);
+  }
   enum class Mode : std::uint8_t { undecided, string, container };
+  static constexpr std::size_t kNotLookedFor = std::string::npos;
 
   bool has_failed() const { return *problem_ != '\0'; }
   void fail(const char* problem, std::string_view unread);
+  void put_with_opener(std::string_view text, std::string& out);
   void put_inside(std::string_view text, std::string& out);
   std::size_t read_start(std::string_view text);
   void put_inner_space(std::string& out);
@@ -117,6 +136,7 @@ class TaggedValue {
   bool is_at_start_ = false;     // white space may be markup
   bool is_empty_line_ = false;   // only the line break that is markup has been read
   bool has_line_ = false;        // a line break that is markup precedes the value
+  std::size_t read_ = 0;         // bytes of the value
   std::size_t opener_read_ = 0;  // how much of value_open was read; npos: it is no longer expected
   EntityDecoder entities_;
   TypedCandidate candidate_;

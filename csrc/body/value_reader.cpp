@@ -35,7 +35,8 @@ ValueState scalar_state(char byte) {
 void ValueReader::reset() {
   state_ = State::value;
   quote_ = '"';
-  is_key_ = is_raw_ = is_triple_ = skips_delimiter_ = false;
+  is_key_ = is_raw_ = is_triple_ = is_value_quote_ = skips_delimiter_ = false;
+  beginning_ = Beginning::none;
   repairs_ = 0;
   for (std::string* text : {&stack_, &word_, &pending_, &held_}) {
     text->clear();
@@ -61,6 +62,7 @@ ScanResult ValueReader::read(std::string_view text, std::string* out) {
     if (result == Step::stop || result == Step::stop_before) break;
   }
   flush(i);
+  if (is_argument_) beginning_ = beginning_after(text);
   return {i, state_ == State::done ? ScanStatus::done : ScanStatus::more};
 }
 
@@ -146,6 +148,10 @@ ValueReader::Step ValueReader::step(char byte) {
     case State::word:
     case State::key_word: return read_word(byte);
     case State::bare_string: return read_bare_string(byte);
+    case State::colon:  // another sign in its place
+      write(":");
+      repairs_ |= kMarkup;
+      return colon();
     default: return Step::failed;
   }
 }
@@ -346,7 +352,8 @@ bool ValueReader::in_string() const {
 void ValueReader::add_held(Held& out) const {
   out.add(HeldReason::value, held_);
   out.add(HeldReason::separator, pending_);
-  if (in_word() || state_ == State::bare_string) out.add(HeldReason::value, word_);
+  if (in_word() || state_ == State::bare_string || state_ == State::maybe_close)
+    out.add(HeldReason::value, word_);
   out.add(HeldReason::value, typing_.text());
   if (quotes_ != nullptr) out.add(cursor_);
 }
@@ -364,12 +371,14 @@ void ValueReader::end(std::string& out) {
 }
 
 void ValueReader::visit(Archive& archive) {
-  archive.given(dialect_, listener_, max_depth_, delimiters_, quotes_);
+  archive.given(dialect_, listener_, max_depth_, delimiters_, quotes_, is_argument_);
   archive.scratch(in_, out_, at_, copied_);
   archive.choice(state_, State::done);
   archive.choice(place_, State::done);
+  archive.choice(beginning_, Beginning::equals);
   archive(quote_, is_key_, is_raw_, is_triple_, count_, digits_, escape_, code_point_, repairs_);
-  archive(stack_, word_, pending_, held_, delimiter_, skips_delimiter_, cursor_, typing_);
+  archive(is_value_quote_, stack_, word_, pending_, held_, delimiter_, skips_delimiter_, cursor_,
+          typing_);
   if (archive.is_reading()) check(archive);
 }
 

@@ -105,6 +105,9 @@ class ValueReader {
   void set_listener(ValueListener* listener) { listener_ = listener; }
   /// Maximum nesting depth, if it is not `kMaxDepth`.
   void set_max_depth(std::size_t depth) { max_depth_ = depth; }
+  /// The value is an argument, `name=value`, in Python. It fails where a lost quote or comma would
+  /// make one string of two arguments.
+  void expect_arguments() { is_argument_ = true; }
 
   /// Reads up to the end of the value; appends JSON to `out`. A number or word ends before the
   /// first byte that cannot be part of it.
@@ -160,7 +163,9 @@ class ValueReader {
   std::string_view word() const { return in_word() ? std::string_view(word_) : std::string_view{}; }
   /// The end of the input that has not been written, unchanged: a word, or a comma that counts only
   /// if something follows. After a failure, the text that could not be parsed.
-  std::string_view unwritten() const { return in_word() ? word_ : pending_; }
+  std::string_view unwritten() const {
+    return in_word() || (is_argument_ && state_ == State::maybe_close) ? word_ : pending_;
+  }
   /// Text that may be the beginning of a string's delimiter.
   std::string_view delimiter() const;
   /// Appends what was read but not yet written.
@@ -180,6 +185,8 @@ class ValueReader {
   /// A container's kind, which decides its closer and its output. A Python `{` may turn out to be a
   /// set.
   enum Frame : char { object = 'o', list = 'a', tuple = 't', set = 's', undecided = 'u' };
+  /// How much of an argument's beginning, `, name=`, ends a string.
+  enum class Beginning : std::uint8_t { none, comma, name, equals };
 
   ScanResult read(std::string_view text, std::string* out);
   Step read_some(std::size_t& i);
@@ -222,6 +229,7 @@ class ValueReader {
   Step read_string(char byte);
   Step read_quote_open(char byte);
   Step read_after_quote(char byte);
+  Beginning beginning_after(std::string_view text) const;
   Step read_triple_close(char byte);
   Step read_escape(char byte);
   bool begin_code_point(char byte);
@@ -318,8 +326,11 @@ class ValueReader {
   bool is_key_ = false;  // the string being read
   bool is_raw_ = false;
   bool is_triple_ = false;
-  std::uint8_t count_ = 0;   // quotes seen, or digits of an escape
-  std::uint8_t digits_ = 0;  // the number of digits in the escape
+  bool is_argument_ = false;
+  bool is_value_quote_ = false;            // `name=` precedes the last quote inside the string
+  Beginning beginning_ = Beginning::none;  // at the end of the last put, if it is an argument
+  std::uint8_t count_ = 0;                 // quotes seen, or digits of an escape
+  std::uint8_t digits_ = 0;                // the number of digits in the escape
   char escape_ = 0;
   std::uint32_t code_point_ = 0;
   std::size_t max_depth_ = kMaxDepth;

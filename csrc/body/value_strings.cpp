@@ -1,5 +1,6 @@
 // Strings that are not JSON: other quotes, Python prefixes and triple quotes, escapes.
 #include "body/json_string.h"
+#include "body/names.h"
 #include "body/value_reader.h"
 #include "text/hex.h"
 #include "text/utf8.h"
@@ -56,6 +57,8 @@ ValueReader::Step ValueReader::read_string(char byte) {
     }
     if (!has_unsure_end()) return close_string(Step::next);
     word_.assign(1, byte);
+    is_value_quote_ =
+        is_argument_ && stack_.empty() && beginning_after(in_.substr(0, at_)) == Beginning::equals;
     state_ = State::maybe_close;
     return Step::next;
   }
@@ -81,19 +84,47 @@ ValueReader::Step ValueReader::read_quote_open(char byte) {
   return Step::again;
 }
 
+// Which part of `(name=` or `, name=` ends the string so far and this text.
+ValueReader::Beginning ValueReader::beginning_after(std::string_view text) const {
+  Beginning found = beginning_;
+  if (const std::size_t last = text.find_last_of("(,"); last != std::string_view::npos) {
+    found = Beginning::comma;
+    text.remove_prefix(last + 1);
+  }
+  for (const char byte : text) {
+    const bool is_first = found == Beginning::comma;
+    if (found == Beginning::none) break;
+    if (is_first && is_space(byte)) continue;
+    if (is_first ? begins_name(byte) : found == Beginning::name && continues_name(byte)) {
+      found = Beginning::name;
+    } else {
+      found = found == Beginning::name && byte == '=' ? Beginning::equals : Beginning::none;
+    }
+  }
+  return found;
+}
+
 ValueReader::Step ValueReader::read_after_quote(char byte) {
-  if (is_space(byte) && word_.size() < kMaxSpaceBytes) {
+  const bool is_in_name = continues_name(word_.back());
+  if (is_space(byte) && !is_in_name && word_.size() < kMaxSpaceBytes) {
     word_ += byte;
     return Step::next;
   }
-  if (ends_word(byte)) {
+  if (ends_word(byte) && !is_in_name) {
     const std::string space = word_.substr(1);
     word_.clear();
     const Step result = close_string(Step::again);
     if (state_ != State::done) to() += space;
     return result;
   }
-  if ((byte == '"' || byte == '\'') && (word_.size() > 1 || byte != quote_)) {
+  // The quote is text, unless it begins or ends the value of another argument.
+  if (is_value_quote_ || (is_in_name && byte == '=')) return Step::failed;
+  if (is_argument_ && stack_.empty() && continues_name(byte) && word_.size() < kMaxSpaceBytes) {
+    word_ += byte;
+    return Step::next;
+  }
+  const bool is_quote = byte == '"' || byte == '\'';
+  if (is_quote && !is_in_name && (word_.size() > 1 || byte != quote_)) {
     word_.clear();  // Python joins adjacent strings
     quote_ = byte;
     count_ = 1;

@@ -38,9 +38,11 @@ XmlParameters::XmlParameters(const ParametersSlot& slot, const CallMarkers& mark
 void XmlParameters::link(CallMarks* marks) {
   TagBody::link(marks);
   if (marks == nullptr) return;
-  if (!members_) members_.emplace();
+  if (!members_) members_ = std::make_unique<ValueMarks>();
   members_->link(*marks, reader_);
-  reader_.set_listener(&*members_);
+  // Of JSON in a string, the inner text has members, not the string.
+  reader_.set_listener(inner_ ? nullptr : &*members_);
+  if (inner_) inner_->link(marks);
 }
 
 void XmlParameters::enter(State state) {
@@ -82,6 +84,7 @@ BodyResult XmlParameters::put_token(Symbol symbol, std::string_view literal, Cal
 // Text since the last tag that counted is left unread, for others to read.
 void XmlParameters::fail(const char* problem) {
   if (!has_failed()) problem_ = problem;
+  unread_.put(std::exchange(slip_, {}));
   unread_.put(tail_);
   tail_.clear();
 }
@@ -114,9 +117,11 @@ std::size_t XmlParameters::read_plain(std::string_view text) {
   const std::size_t space = std::min(text.find_first_not_of(kSpace), text.size());
   switch (state_) {
     case State::parameter:
-      if (slot_.json_body && written_ == Written::nothing && text[0] == '{') {
+      if (slot_.json_body && written_ == Written::nothing && (text[0] == '{' || text[0] == '"')) {
         written_ = Written::json;
         reader_.reset();
+        if (text[0] == '"') inner_ = std::make_unique<JsonInString>();
+        link(marks_.get());
         enter(State::json);
       }
       return slot_.is_keyless ? 0 : space;
@@ -173,9 +178,11 @@ void XmlParameters::on_marker_between(const MarkerCursor::Found& found) {
       return open_parameter();
     case Role::json_open:
       if (written_ != Written::nothing) return fail("JSON follows the parameters");
+      is_wrapped_ = true;
       return tail_.clear();
     case Role::json_close:
-      if (written_ != Written::json) return fail("a closing tag closes nothing");
+      if (written_ != Written::json && !is_wrapped_) return fail("a closing tag closes nothing");
+      is_wrapped_ = false;
       return tail_.clear();
     case Role::section_close: closed_section_ = true; [[fallthrough]];
     case Role::body_close: tail_.clear(); return end_call(found.text);
@@ -210,7 +217,7 @@ std::size_t XmlParameters::read_json(std::string_view text) {
     if (!reader_.has_begun()) mark(CallMark::Kind::arguments, 0);
     members_->begin(read_);
   }
-  const ScanResult result = reader_.put(text, out_);
+  const ScanResult result = inner_ ? read_encoded(text) : reader_.put(text, out_);
   if (result.status == ScanStatus::failed) {
     tail_.put(text.substr(result.consumed, 1));
     fail("the arguments are not valid JSON");
@@ -222,6 +229,19 @@ std::size_t XmlParameters::read_json(std::string_view text) {
     enter(State::parameter);
   }
   return result.consumed;
+}
+
+// A string that holds the object: its text is JSON too.
+ScanResult XmlParameters::read_encoded(std::string_view text) {
+  const bool is_opening = !reader_.has_begun();
+  std::string piece;
+  const ScanResult result =
+      reader_.put(is_opening ? text.substr(0, 1) : reader_.text_run(text), piece);
+  if (is_opening || result.status == ScanStatus::failed) return result;
+  const auto inside =
+      inner_->put(piece, static_cast<std::size_t>(std::max<std::int64_t>(read_, 0)), out_);
+  if (*inside.problem != '\0') return {inside.consumed, ScanStatus::failed};
+  return {result.consumed, inside.is_end ? ScanStatus::done : ScanStatus::more};
 }
 
 void XmlParameters::open_parameter() {
@@ -317,6 +337,22 @@ std::string_view XmlParameters::after_key_end(std::string_view text) const {
   return text;
 }
 
+// `<parameter=city type="string">`: a name without quotes, and attributes.
+void XmlParameters::cut_attributes(Key& key) const {
+  if (schema_ != nullptr && schema_->find(key.name) != nullptr) return;
+  const std::size_t end = std::min(key.name.find_first_of(kSpace), key.name.size());
+  const std::string_view rest = trim(key.name.substr(end));
+  const std::size_t equals = rest.find('=');
+  if (equals == std::string_view::npos ||
+      rest.substr(0, equals).find_first_of(kSpace) != rest.npos) {
+    return;
+  }
+  const std::string_view value = rest.substr(equals + 1);
+  if (value.size() < 2 || value.back() != value[0] || (value[0] != '"' && value[0] != '\'')) return;
+  key.attributes = rest;
+  key.name = key.name.substr(0, end);
+}
+
 XmlParameters::Key XmlParameters::split_key(std::string_view text) const {
   Key key{text, {}, {}};
   for (const std::string& separator : slot_.key_end) {
@@ -327,6 +363,7 @@ XmlParameters::Key XmlParameters::split_key(std::string_view text) const {
   }
   key.name = unquote(trim(key.name), key.after);
   if (key.attributes.empty()) key.attributes = key.after;
+  if (slot_.key_end.empty() && key.after.empty()) cut_attributes(key);
   return key;
 }
 
@@ -363,7 +400,12 @@ TypeSet XmlParameters::types_of_key(std::string_view attributes) const {
 
 void XmlParameters::begin_value(std::size_t behind) {
   if (!take_name(key_)) return fail("a parameter is written twice");
-  holds_tag_ = is_unopened_ = false;
+  holds_tag_ = holds_closer_ = is_unopened_ = false;
+  const ValueSchema* const wanted = schema_ == nullptr ? nullptr : schema_->find(key_);
+  forbids_text_ =
+      wanted != nullptr && !wanted->types.is_empty() && !wanted->types.has(TypeSet::string);
+  has_text_ = false;
+  slip_.clear();
   closes_ = Closes::nothing;
   write_wrapper();
   if (!is_doubled_) begin_parameter();
@@ -373,6 +415,9 @@ void XmlParameters::begin_value(std::size_t behind) {
   tail_.clear();
   value_.begin(types_, value_out());
   enter(State::value);
+  const std::string_view closer =
+      slot_.close.texts.empty() ? std::string_view() : trim(slot_.close.texts.front());
+  if (!closer.empty()) end_.begin(closer[0], cursor_.is_start(closer[0]) && !mends_);
 }
 
 // The first parameter may hold all arguments: `arguments`, if the tool has none of that name.
@@ -435,16 +480,18 @@ void XmlParameters::cut_off() {
 }
 
 void XmlParameters::complete(CallSink& sink) {
+  const bool is_certain = !holds_tag_ || is_cut_in_closer();
   cut_off();
   sink.put_written(out_);
   if (has_failed()) return;
-  if (state_ == State::json && !reader_.close(out_)) return;
+  if (state_ == State::json && (inner_ || !reader_.close(out_))) return;
   if (state_ == State::key) {  // text after the name belongs to a value
     const std::string_view after = split_key(key_).after;
     if (!after.empty() && !is_space(after[0])) return;
   }
   if (is_in_value()) {
-    if (holds_tag_ || written_ == Written::wrapper || !value_.close(value_out())) return;
+    if (!is_certain || ends_with_slip() || written_ == Written::wrapper) return;
+    if (!value_.close(value_out())) return;
     repairs_ |= value_.repairs();
   }
   repairs_ |= kClosed;
@@ -454,12 +501,13 @@ void XmlParameters::complete(CallSink& sink) {
 }
 
 std::size_t XmlParameters::undecided_bytes() const {
-  return tail_.size() + (state_ == State::value ? cursor_.held().size() : 0) +
+  return slip_.size() + tail_.size() + (state_ == State::value ? cursor_.held().size() : 0) +
          (state_ >= State::value ? value_.undecided_bytes() : 0);
 }
 
 void XmlParameters::add_held(Held& out) const {
   if (state_ != State::key && state_ != State::parameter) value_.add_held(out);
+  out.add(HeldReason::closing_tag, slip_);
   if (state_ == State::key) {
     out.add(HeldReason::key, tail_.text());
   } else if (state_ == State::value || state_ == State::parameter) {
@@ -477,7 +525,11 @@ void XmlParameters::visit(Archive& archive) {
   archive.choice(closes_, Closes::call);
   archive(reader_, key_, key_end_, types_, value_);
   if (members_) archive(*members_);
-  archive(holds_tag_, is_unopened_, tail_, tail_tag_, tail_end_, tail_count_, released_);
+  archive(is_wrapped_);
+  archive(inner_);
+  archive(holds_tag_, holds_closer_, is_unopened_, forbids_text_, has_text_, end_, slip_, tail_,
+          tail_tag_, tail_end_, tail_count_);
+  archive(tag_is_token_, is_amid_line_, released_);
 }
 
 }  // namespace unspool

@@ -7,12 +7,14 @@
 // before the call's closer if another call or the end follows.
 #pragma once
 
-#include <optional>
 #include <string>
 
+#include "body/json_in_string.h"
+#include "body/slips.h"
 #include "body/tag_body.h"
 #include "body/tagged_value.h"
 #include "text/archive.h"
+#include "text/cloned_ptr.h"
 
 namespace unspool {
 
@@ -75,16 +77,25 @@ class XmlParameters final : public TagBody {
   void read_call_name(const MarkerCursor::Found& found);
   std::size_t read_value(const Letter& run);
   std::size_t read_json(std::string_view text);
+  ScanResult read_encoded(std::string_view text);
   void read_again(const Letters& letters);
   MarkerCursor::Found look(const Letter& run);
 
-  void on_tag(const MarkerCursor::Found& found);
-  void hold_tag(const MarkerCursor::Found& found, State state);
+  void on_tag(const MarkerCursor::Found& found, const Letter& run);
+  void on_token(const MarkerCursor::Found& found, const Letter& run);
+  void hold_tag(const MarkerCursor::Found& found, const Letter& run, State state);
+  void fail_at(const MarkerCursor::Found& found, const Letter& run, const char* problem);
+  /// Whether the schema wants the value to be of another type than text.
+  bool refuses_text() const { return forbids_text_ && !value_.takes_text(); }
+  void take_as_text(const MarkerCursor::Found& found, const Letter& run);
   std::size_t hold_space(std::string_view space);
-  void on_opener_in_value(const MarkerCursor::Found& found);
+  void on_opener_in_value(const MarkerCursor::Found& found, const Letter& run);
+  void on_call_in_value(const MarkerCursor::Found& found, const Letter& run);
+  void on_closer_in_value(const MarkerCursor::Found& found, const Letter& run, Role role);
   void on_closer_of_only_value(const MarkerCursor::Found& found);
   void on_marker_between(const MarkerCursor::Found& found);
   void on_marker_after_tag(const MarkerCursor::Found& found);
+  void on_wrapper_close();
   void on_call_closer_after_value(std::string_view closer);
   void on_section_closer_after_tag(std::string_view closer);
   void note_closer(std::string_view closer);
@@ -110,13 +121,22 @@ class XmlParameters final : public TagBody {
   std::string_view after_key_end(std::string_view text) const;
   bool is_broken_key() const;
   Key split_key(std::string_view text) const;
+  void cut_attributes(Key& key) const;
   bool is_next_name() const;
+  bool names_parameter() const;
   bool take_key();
   void begin_value(std::size_t behind = 0);
   void begin_parameter();
   void begin_value_without_opener();
   TypeSet types_of_key(std::string_view attributes) const;
   void value_text(std::string_view text);
+  void put_mendable(std::string_view text);
+  void put_value(std::string_view text);
+  void release_slip();
+  bool is_slip() const;
+  bool may_be_slip() const;
+  bool ends_with_slip() const;
+  bool is_cut_in_closer() const;
   std::string& value_out();
   void end_value();
   bool finish_value();
@@ -132,14 +152,21 @@ class XmlParameters final : public TagBody {
   State state_ = State::parameter;
   Written written_ = Written::nothing;
   ValueReader reader_;  // of all arguments
-  std::optional<ValueMarks> members_;
+  ClonedPtr<ValueMarks> members_;
 
   std::string key_;
   std::size_t key_end_ = 0;  // where the end of the name begins in it; npos: not yet
   TypeSet types_;
   TaggedValue value_;
-  bool holds_tag_ = false;    // a tag in the value was text
-  bool is_unopened_ = false;  // the value's opener was missing
+  bool holds_tag_ = false;     // a tag in the value was text
+  bool holds_closer_ = false;  // and one of them a closing tag
+  bool is_unopened_ = false;   // the value's opener was missing
+  bool has_text_ = false;      // besides white space
+  bool forbids_text_ = false;  // the schema wants another type
+  bool is_wrapped_ = false;    // an element is open around the parameters
+  TextEnd end_;                // of the value
+  std::string slip_;  // if repairs are on: its closing tag without a letter, or the beginning
+  ClonedPtr<JsonInString> inner_;  // of JSON in a string; null: it is in none
 
   // Text that may have to be read again: everything since the last tag that counted. In `after_tag`
   // and `next_key` it begins with a tag that may belong to the value.
@@ -148,6 +175,8 @@ class XmlParameters final : public TagBody {
   std::size_t tail_end_ = 0;    // where the call ends in it
   std::size_t tail_count_ = 0;  // white space and further markers in it
   Closes closes_ = Closes::nothing;
+  bool tag_is_token_ = false;  // the first tag
+  bool is_amid_line_ = false;  // the same
   std::string released_;
 };
 

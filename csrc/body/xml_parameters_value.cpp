@@ -13,6 +13,27 @@ namespace {
 constexpr std::size_t kMaxTailCount = 256;
 constexpr std::size_t kMarkerCount = 32;  // a marker counts as this many bytes of white space
 
+constexpr const char* kMisspelled = "a closing tag is misspelled";
+constexpr const char* kNoText = "a value that is no text holds markup";
+
+template <typename Test>
+bool any_tag(const MarkerTexts& tags, Test&& test) {
+  return std::any_of(tags.texts.begin(), tags.texts.end(),
+                     [&](const std::string& tag) { return test(trim(tag)); });
+}
+
+// Where one of the tags may begin in the text; else its size.
+std::size_t find_begin(std::string_view text, const MarkerTexts& tags) {
+  std::size_t found = text.size();
+  for (const std::string& tag : tags.texts)
+    found = std::min(found, text.find(trim(tag).substr(0, 1)));
+  return found;
+}
+
+bool is_token(const MarkerCursor::Found& found, const Letter& run) {
+  return run.symbol != 0 && trim(found.text) == trim(run.text);
+}
+
 }  // namespace
 
 // Text up to a tag, or a token.
@@ -23,19 +44,75 @@ std::size_t XmlParameters::read_value(const Letter& run) {
     unread_.put(found.marker != nullptr ? found.text : cursor_.held());
     unread_.end_with(run);
   } else if (found.marker != nullptr) {
-    on_tag(found);
+    on_tag(found, run);
   }
   return found.consumed;
 }
 
 void XmlParameters::value_text(std::string_view text) {
-  if (has_failed()) {
-    unread_.put(text);
-  } else {
-    value_.put(text, value_out());
-    check_value();
-    if (is_doubled_) aside_.clear();
+  if (has_failed()) return unread_.put(text);
+  if (mends_) [[unlikely]]
+    return put_mendable(text);
+  put_value(text);
+}
+
+void XmlParameters::put_value(std::string_view text) {
+  end_.put(text);
+  if (!has_text_) has_text_ = !is_blank(text);
+  value_.put(text, value_out());
+  check_value();
+  if (is_doubled_) aside_.clear();
+}
+
+// Holds what may be the value's closing tag without one of its letters.
+void XmlParameters::put_mendable(std::string_view text) {
+  while (!text.empty()) {
+    if (slip_.empty()) {
+      const std::size_t run = find_begin(text, slot_.close);
+      if (run > 0) put_value(text.substr(0, run));
+      text.remove_prefix(run);
+      if (has_failed()) return unread_.put(text);
+      if (text.empty()) return;
+    }
+    slip_ += text[0];
+    text.remove_prefix(1);
+    while (!slip_.empty() && !may_be_slip()) {
+      put_value(slip_.substr(0, 1));
+      slip_.erase(0, 1);
+      if (has_failed()) return unread_.put(std::exchange(slip_, {}).append(text));
+    }
   }
+}
+
+void XmlParameters::release_slip() {
+  if (!slip_.empty()) put_value(std::exchange(slip_, {}));
+}
+
+bool XmlParameters::is_slip() const {
+  return any_tag(slot_.close, [this](auto tag) { return lacks_letter(trim(slip_), tag); });
+}
+
+bool XmlParameters::may_be_slip() const {
+  const std::string_view text =
+      std::string_view(slip_).substr(0, slip_.find_last_not_of(kSpace) + 1);
+  const bool has_space = text.size() < slip_.size();
+  if (text.empty() || slip_.size() > kMaxTailCount) return false;
+  return any_tag(slot_.close, [&](auto tag) {
+    return has_space ? lacks_letter(text, tag) : may_lack_letter(text, tag);
+  });
+}
+
+// Whether the value ends with its closing tag, but for one letter.
+bool XmlParameters::ends_with_slip() const {
+  return any_tag(slot_.close,
+                 [this](auto tag) { return unspool::ends_with_slip(end_.text(), tag); });
+}
+
+// Whether the output ends inside the value's closing tag.
+bool XmlParameters::is_cut_in_closer() const {
+  const std::string_view held = trim(cursor_.held());
+  return state_ == State::value && held.size() > 1 &&
+         any_tag(slot_.close, [held](auto tag) { return tag.starts_with(held); });
 }
 
 std::string& XmlParameters::value_out() {
@@ -49,7 +126,16 @@ void XmlParameters::mark_value_end() {
 }
 
 void XmlParameters::end_value() {
-  mark_value_end();
+  if (closes_ != Closes::value && is_slip()) {
+    closes_ = Closes::value;
+    repairs_ |= kMarkup;
+    mark_value_end();
+    slip_.clear();
+  } else {
+    release_slip();
+    mark_value_end();
+    if (closes_ != Closes::value && ends_with_slip()) problem_ = kMisspelled;
+  }
   value_.end(closes_ == Closes::value, value_out());
   check_value();
   repairs_ |= value_.repairs();
@@ -79,31 +165,69 @@ void XmlParameters::write_wrapper() {
   written_ = Written::members;
 }
 
-// A tag in a value: it ends the value if the text after it proves that.
-void XmlParameters::on_tag(const MarkerCursor::Found& found) {
+// A tag in a value: it ends the value if the text after it proves that. A token always does.
+void XmlParameters::on_tag(const MarkerCursor::Found& found, const Letter& run) {
   const Role role = static_cast<Role>(found.marker->role);
   if (slot_.is_keyless) return on_closer_of_only_value(found);
+  if (role == Role::value_begin && !has_text_ && slip_.empty())
+    return value_.leave_out(found.text);  // written twice
+  if (is_token(found, run)) return on_token(found, run);
   switch (role) {
-    case Role::parameter_open: return on_opener_in_value(found);
-    case Role::json_open: holds_tag_ = true; return value_text(found.text);
-    case Role::call_open:
-      return holds_tag_ ? hold_tag(found, State::next_call) : value_text(found.text);
-    case Role::key_end:
-      return holds_tag_ ? hold_tag(found, State::key_end) : value_text(found.text);
+    case Role::parameter_open: return on_opener_in_value(found, run);
+    case Role::call_open: return on_call_in_value(found, run);
+    case Role::key_end: return hold_tag(found, run, State::key_end);
+    case Role::section_open:
+    case Role::section_close:
+    case Role::json_open: return take_as_text(found, run);
     case Role::value_begin:
-      if (!is_unopened_ && (!holds_tag_ || !slot_.key_end.empty())) return value_text(found.text);
-      tail_.put(found.text);
-      return fail(is_unopened_ ? "text stands between a parameter's name and its value"
-                               : "a parameter's opener is missing");
-    default: break;
+      if (!is_unopened_ && (!holds_tag_ || !slot_.key_end.empty())) return take_as_text(found, run);
+      return fail_at(found, run,
+                     is_unopened_ ? "text stands between a parameter's name and its value"
+                                  : "a parameter's opener is missing");
+    default: return on_closer_in_value(found, run, role);
   }
-  hold_tag(found, State::after_tag);
+}
+
+// A marker that came as its token is no mention.
+void XmlParameters::on_token(const MarkerCursor::Found& found, const Letter& run) {
+  const Role role = static_cast<Role>(found.marker->role);
+  switch (role) {
+    case Role::parameter_open: return hold_tag(found, run, State::next_key);
+    case Role::section_open:
+    case Role::call_open: return fail_at(found, run, "the call is not closed");
+    case Role::key_end:
+    case Role::json_open:
+    case Role::value_begin: return fail_at(found, run, "a parameter is not closed");
+    default: return on_closer_in_value(found, run, role);
+  }
+}
+
+void XmlParameters::on_closer_in_value(const MarkerCursor::Found& found, const Letter& run,
+                                       Role role) {
+  hold_tag(found, run, State::after_tag);
   const bool closes_call = role == Role::body_close;
   closes_ = role == Role::value_close ? Closes::value
             : closes_call             ? Closes::call
                                       : Closes::nothing;
-  closed_section_ = false;
-  closer_ = closes_call ? found.text : std::string_view{};
+  closed_section_ = role == Role::section_close;
+  closer_ = closes_call || closed_section_ ? found.text : std::string_view{};
+}
+
+void XmlParameters::fail_at(const MarkerCursor::Found& found, const Letter& run,
+                            const char* problem) {
+  tail_.put(found.text);
+  tail_.end_with(run);
+  fail(problem);
+}
+
+// A marker is text, except in a value that refuses it.
+void XmlParameters::take_as_text(const MarkerCursor::Found& found, const Letter& run) {
+  if (refuses_text()) {
+    unread_.put(value_.take_held());
+    return fail_at(found, run, kNoText);
+  }
+  holds_tag_ = holds_tag_ || static_cast<Role>(found.marker->role) == Role::json_open;
+  value_text(found.text);
 }
 
 // Only the call's closer ends its only value. If it needs a line of its own, one within a line is
@@ -121,9 +245,12 @@ void XmlParameters::on_closer_of_only_value(const MarkerCursor::Found& found) {
   if (finish_value()) end_call(found.text);
 }
 
-void XmlParameters::hold_tag(const MarkerCursor::Found& found, State state) {
+void XmlParameters::hold_tag(const MarkerCursor::Found& found, const Letter& run, State state) {
   tail_.clear();
   tail_.put(found.text);
+  tail_.end_with(run);
+  tag_is_token_ = is_token(found, run);
+  is_amid_line_ = false;
   tail_tag_ = tail_end_ = tail_.size();
   tail_count_ = 0;
   key_.clear();
@@ -131,10 +258,21 @@ void XmlParameters::hold_tag(const MarkerCursor::Found& found, State state) {
   enter(state);
 }
 
-void XmlParameters::on_opener_in_value(const MarkerCursor::Found& found) {
-  const bool begins_line = !trims_line_breaks(slot_.trim) || value_.is_at_line_start();
-  if (begins_line) return hold_tag(found, State::next_key);
-  value_text(found.text);
+// Within a line it opens only after a closing tag, and with a key of the schema.
+void XmlParameters::on_opener_in_value(const MarkerCursor::Found& found, const Letter& run) {
+  if (ends_with_slip()) return fail_at(found, run, kMisspelled);
+  const bool begins_line =
+      !trims_line_breaks(slot_.trim) || (slip_.empty() && value_.is_at_line_start());
+  if (!begins_line && !holds_closer_ && !is_slip()) return take_as_text(found, run);
+  hold_tag(found, run, State::next_key);
+  is_amid_line_ = !begins_line;
+}
+
+// Whether a call begins here is known after its name.
+void XmlParameters::on_call_in_value(const MarkerCursor::Found& found, const Letter& run) {
+  if (ends_with_slip()) return fail_at(found, run, "the call is not closed");
+  if (!holds_tag_ && tools_ == nullptr) return take_as_text(found, run);
+  hold_tag(found, run, State::next_call);
 }
 
 // A value contains a closing tag and text after it. If the end of a name and a value's opener
@@ -148,8 +286,8 @@ void XmlParameters::read_key_end(const MarkerCursor::Found& found) {
   fail("a parameter's opener is missing");
 }
 
-// A value contains a closing tag and text after it. If a whole call begins, this call's end was not
-// recognized: the closing tag was its end.
+// A value contains the opener of a call. If a whole call of a known tool begins, or of any tool
+// after a closing tag, this call's end is missing or was not recognized.
 void XmlParameters::read_next_call(const MarkerCursor::Found& found) {
   key_ += released_;
   const bool is_broken = released_.find_first_of("<\n") != std::string::npos;
@@ -159,6 +297,7 @@ void XmlParameters::read_next_call(const MarkerCursor::Found& found) {
   if (is_blank(key_) || (role != Role::name_close && role != Role::call_close)) {
     return take_tag_as_text();
   }
+  if (!holds_tag_ && tools_->find(trim(key_)) == nullptr) return take_tag_as_text();
   const auto& openers = slot_.open.texts;
   const bool is_opener = std::find(openers.begin(), openers.end(), found.text) != openers.end();
   if (role == Role::call_close || is_opener) return fail("the call is not closed");
@@ -177,16 +316,30 @@ void XmlParameters::read_call_name(const MarkerCursor::Found& found) {
 // A new parameter ends the value before it, once its whole name has been read. If the schema is
 // known, it must have the parameter.
 void XmlParameters::read_next_key(const MarkerCursor::Found& found) {
-  if (add_to_key(released_) != KeyFit::fits) return take_tag_as_text();
+  const KeyFit fit = add_to_key(released_);
+  // Its name is whole, and known: the opener was no mention, whatever follows.
+  if (fit == KeyFit::text_after && names_parameter()) {
+    return fail("text stands between a parameter's name and its value");
+  }
+  if (fit != KeyFit::fits) return take_tag_as_text();
   const bool is_broken =
       slot_.key_end.empty() && released_.find_first_of("<\n") != std::string::npos;
   if (is_broken) return take_tag_as_text();
   if (found.marker == nullptr) return;
-  if (static_cast<Role>(found.marker->role) != Role::value_begin || !is_next_name()) {
-    return take_tag_as_text();
+  if (static_cast<Role>(found.marker->role) != Role::value_begin) return take_tag_as_text();
+  if (!is_next_name()) {
+    const bool has_end = slot_.key_end.empty() || key_end_ != std::string::npos;
+    return has_end || !names_parameter() ? take_tag_as_text()
+                                         : fail("a parameter's name does not end");
   }
   if (holds_tag_) return fail("a parameter is not closed");
   if (finish_value() && take_key()) begin_value();
+}
+
+// Whether the key is a parameter of the tool that is not given yet.
+bool XmlParameters::names_parameter() const {
+  const std::string_view name = split_key(key_).name;
+  return schema_ != nullptr && schema_->find(name) != nullptr && given_.count(name) == 0;
 }
 
 bool XmlParameters::is_next_name() const {
@@ -196,8 +349,8 @@ bool XmlParameters::is_next_name() const {
   const bool has_type = std::any_of(slot_.types.begin(), slot_.types.end(), [&](const auto& type) {
     return key.attributes.find(type.first) != std::string_view::npos;
   });
-  const bool is_known = has_type || schema_ == nullptr || schema_->parameters.empty() ||
-                        schema_->find(key.name) != nullptr;
+  const bool is_any = schema_ == nullptr || schema_->parameters.empty();
+  const bool is_known = is_any ? !is_amid_line_ : has_type || schema_->find(key.name) != nullptr;
   return is_known && given_.count(key.name) == 0;
 }
 
@@ -224,7 +377,7 @@ void XmlParameters::on_marker_after_tag(const MarkerCursor::Found& found) {
   switch (role) {
     case Role::parameter_open:
     case Role::json_open: return continue_after_value(role);
-    case Role::json_close: return take_tag_as_text();
+    case Role::json_close: return on_wrapper_close();
     // Written twice, with only white space between: the first one ended the value.
     case Role::value_close:
       if (closes_ != Closes::value || closed_section_) return take_tag_as_text();
@@ -245,6 +398,15 @@ void XmlParameters::continue_after_value(Role role) {
   if (closes_ != Closes::value || closed_section_) return take_tag_as_text();
   if (!finish_value()) return;
   role == Role::parameter_open ? open_parameter() : fail("JSON follows the parameters");
+}
+
+// The element around the parameters ends after the last value.
+void XmlParameters::on_wrapper_close() {
+  if (!is_wrapped_ || closes_ != Closes::value || closed_section_) return take_tag_as_text();
+  is_wrapped_ = false;
+  if (!finish_value()) return;
+  tail_.clear();
+  enter(State::parameter);
 }
 
 void XmlParameters::on_call_closer_after_value(std::string_view closer) {
@@ -277,8 +439,17 @@ void XmlParameters::end_call_after_tag() {
 
 // The tag is text after all; the text after it may begin or contain the tag that counts.
 void XmlParameters::take_tag_as_text() {
+  const bool closes_call =
+      closes_ == Closes::call || (closes_ == Closes::nothing && closed_section_);
+  if (tag_is_token_ && closes_call && state_ == State::after_tag) return end_call_after_tag();
+  if (tag_is_token_) return fail("a parameter is not closed");
+  if (refuses_text()) {
+    unread_.put(value_.take_held());
+    return fail(kNoText);
+  }
   const Letters again = std::exchange(tail_, {});
-  holds_tag_ = true;
+  holds_tag_ = holds_tag_ || state_ == State::after_tag || state_ == State::next_key;
+  holds_closer_ = holds_closer_ || closes_ != Closes::nothing;
   closes_ = Closes::nothing;
   closed_section_ = false;
   enter(State::value);

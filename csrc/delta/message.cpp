@@ -2,6 +2,7 @@
 // answer can be taken back to an earlier place without a copy of it.
 #include "delta/message.h"
 
+#include <memory>
 #include <utility>
 
 #include "text/error.h"
@@ -65,7 +66,10 @@ void MessageBuilder::add(const Event& event, std::string_view text, const Events
                                      std::string(events.name(event)),
                                      {},
                                      CallStatus::incomplete,
-                                     0});
+                                     0,
+                                     {}});
+      if (!text.empty())
+        message_.tool_calls.back().written_as = std::make_unique<std::string>(text);
       break;
     case EventKind::tool_call_arguments: last_call().arguments += text; break;
     case EventKind::tool_call_end:

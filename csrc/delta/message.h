@@ -10,6 +10,7 @@
 
 #include "parser/events.h"
 #include "text/archive.h"
+#include "text/cloned_ptr.h"
 
 namespace unspool {
 
@@ -18,10 +19,11 @@ struct ToolCall {
   std::string name;
   std::string arguments;
   CallStatus status = CallStatus::incomplete;
-  std::uint16_t repairs = 0;  // bits of Repair
+  std::uint16_t repairs = 0;               // bits of Repair
+  ClonedPtr<std::string> written_as = {};  // the other family whose call it is; null: the own one
 
   void visit(Archive& archive) {
-    archive(id, name, arguments, repairs);
+    archive(id, name, arguments, repairs, written_as);
     archive.choice(status, CallStatus::malformed);
   }
 };

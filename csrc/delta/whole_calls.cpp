@@ -41,9 +41,11 @@ void WholeCalls::put(Delta delta, std::vector<Delta>& out) {
       return;
     }
     case EventKind::malformed:
-      // A report about the held call shares the call's fate.
+      // A report about the held call shares the call's fate. Other malformed text became no call.
       if (delta.index >= 0) return hold(std::move(delta));
-      break;
+      leave_out();
+      hold(std::move(delta));
+      return leave_out();
     default: break;
   }
   // The call is open and something else comes: it has no end, and can no longer become complete.

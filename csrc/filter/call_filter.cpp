@@ -77,7 +77,7 @@ void CallFilter::begin(const Event& event, const Events& in, Events& out) {
   if (verdict_.outlet != Outlet::sent) return;
   // By the new number: ids such as `functions.f:0` contain it.
   const std::string id = ids_.id_of(in.id(event), in.name(event), sent_);
-  out.add_begin(sent_++, in.name(event), id, event.span.end);
+  out.add_begin(sent_++, in.name(event), id, event.span.end, in.text(event));
 }
 
 void CallFilter::emit_text(std::string_view text, std::uint64_t token_end, Events& out) const {

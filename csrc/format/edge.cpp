@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "text/common_prefix.h"
 #include "text/white_space.h"
 
 namespace unspool {
@@ -126,11 +127,7 @@ bool Edge::is_begun_by(std::string_view written) const {
   const std::string closer = text();
   const std::string_view other =
       written.substr(std::min(written.find_first_not_of(kSpace), written.size()));
-  const std::size_t size = std::min(closer.size(), other.size());
-  const auto end = std::mismatch(closer.begin(), closer.begin() + static_cast<std::ptrdiff_t>(size),
-                                 other.begin())
-                       .first;
-  const std::string_view shared(closer.data(), static_cast<std::size_t>(end - closer.begin()));
+  const std::string_view shared = std::string_view(closer).substr(0, common_prefix(closer, other));
   int tags = 0;
   for (std::size_t open = shared.find('<'); open != npos; open = shared.find('<', open + 1)) {
     const std::size_t close = shared.find_first_of("<>", open + 1);

@@ -30,6 +30,52 @@ void add_unmarked_calls(Program& program) {
   program.calls.push_back(std::move(call));
 }
 
+/// Whether its arguments stand between tags.
+bool is_tagged(const CallRegion& call) {
+  const auto* parameters = call.body_as<ParametersSlot>();
+  return call.is(BodyKind::xml_elements) || (parameters != nullptr && !parameters->is_keyless);
+}
+
+/// A call as one JSON object, which the request's tools must know: nothing else shows that it is
+/// one.
+CallRegion json_call() {
+  CallRegion call;
+  call.start.letters = "[{";
+  call.start.known_tools = KnownTools::required;
+  call.separators = ",;";
+  return call;
+}
+
+// A model may write JSON where its family writes tags: after a call's opener, or among the calls
+// of a section. An opener that the name continues, <function=, has no room for it.
+void add_json_calls(Program& program) {
+  const auto has_json = [&](auto&& test) {
+    return std::any_of(program.calls.begin(), program.calls.end(), [&](const CallRegion& call) {
+      return call.is(BodyKind::json_call) && test(call);
+    });
+  };
+  std::vector<CallRegion> added;
+  bool has_tags = false;
+  for (const CallRegion& call : program.calls) {
+    if (!is_tagged(call) || call.start.after_header) continue;
+    has_tags = true;
+    CallRegion json = json_call();
+    json.open.before = call.open.before;
+    json.close = call.close;
+    for (const std::string& text : call.open.texts) {
+      const bool is_taken = has_json([&](const CallRegion& other) { return other.open.has(text); });
+      if (text.ends_with('>') && !is_taken) json.open.texts.push_back(text);
+    }
+    if (!json.open.is_empty()) added.push_back(std::move(json));
+  }
+  const bool has_bare = has_json([](const CallRegion& call) { return call.is_bare(); });
+  if (has_tags && !program.section.open.is_empty() && !has_bare) {
+    added.push_back(json_call());
+    added.back().start.place = BarePlace::section;
+  }
+  for (CallRegion& call : added) program.calls.push_back(std::move(call));
+}
+
 }  // namespace
 
 // A request changes what its format reads, and so the fingerprint: a snapshot of one is no snapshot
@@ -39,6 +85,7 @@ Program for_tools(Program program, const ToolUse& tools) {
   for (const bool is_so : {tools.is_on, tools.is_required, tools.unmarked})
     use += is_so ? '1' : '0';
   program.fingerprint = fingerprint_of(use, program.fingerprint);
+  if (tools.is_on) add_json_calls(program);
   if (tools.is_on && tools.unmarked) add_unmarked_calls(program);
   // Without tools nothing opens a call. Behind a header an opener still ends the header: the text
   // after it is content, and would otherwise be taken for the header's words.

@@ -5,6 +5,7 @@
 
 #include "format/check_program.h"
 #include "format/marker_adder.h"
+#include "format/other_families.h"
 #include "text/archive.h"
 #include "text/error.h"
 #include "text/white_space.h"
@@ -54,7 +55,8 @@ std::vector<MarkerToken> used_tokens(const Program& program,
 
 std::shared_ptr<const Format> Format::compile(Program program,
                                               const std::vector<MarkerToken>& tokens,
-                                              MarkerTrust trust) {
+                                              MarkerTrust trust,
+                                              std::shared_ptr<const OtherFamilies> others) {
   add_slips(program);
   try {
     check_program(program);
@@ -63,10 +65,15 @@ std::shared_ptr<const Format> Format::compile(Program program,
   }
   std::shared_ptr<Format> format(new Format());
   format->openers_ = CallOpeners(program);
-  format->has_bare_calls_ = std::any_of(program.calls.begin(), program.calls.end(),
-                                        [](const CallRegion& call) { return call.is_bare(); });
+  for (const CallRegion& call : program.calls) {
+    const bool is_sections = call.start.place == BarePlace::section && call.is(BodyKind::json_call);
+    format->has_section_calls_ |= is_sections;
+    format->has_bare_calls_ |= call.is_bare() && !is_sections;
+  }
   format->program_ = std::move(program);
   format->program_.fingerprint += static_cast<std::uint64_t>(trust);
+  if (others) format->program_.fingerprint ^= others->fingerprint();
+  format->others_ = std::move(others);
   for (const MarkupRegion& markup : format->program_.markup) {
     format->headers_.push_back(
         markup.header.empty() ? nullptr : Regex::compile("\\A(?:" + markup.header + ")\\Z"));
@@ -164,6 +171,17 @@ std::shared_ptr<const Format> Format::from_template(
   // Any of them may be matched by a pattern: hosts must not strip them.
   format->set_symbols(tokens, "the vocabulary has more added tokens than a format can hold");
   return format;
+}
+
+Symbol Format::symbol_at(std::string_view text) const {
+  std::size_t longest = 0, found = 0;
+  for (std::size_t i = 0; i < symbols_.size(); ++i) {
+    const std::string& token = symbols_[i].text;
+    if (token.size() <= longest || !text.starts_with(token)) continue;
+    longest = token.size();
+    found = kFirstTokenSymbol + i;
+  }
+  return static_cast<Symbol>(found);
 }
 
 void Format::set_symbols(std::vector<MarkerToken> tokens, const char* too_many) {

@@ -19,6 +19,7 @@
 namespace unspool {
 
 struct ResponseTemplate;  // in template/
+class OtherFamilies;
 
 class Format {
  public:
@@ -27,7 +28,8 @@ class Format {
   /// reasoning).
   static std::shared_ptr<const Format> compile(Program program,
                                                const std::vector<MarkerToken>& tokens = {},
-                                               MarkerTrust trust = MarkerTrust::by_id);
+                                               MarkerTrust trust = MarkerTrust::by_id,
+                                               std::shared_ptr<const OtherFamilies> others = {});
 
   /// For `make_format` of a response template: no program and no markers.
   static std::shared_ptr<const Format> from_template(
@@ -38,6 +40,9 @@ class Format {
   const std::shared_ptr<const ResponseTemplate>& response_template() const {
     return response_template_;
   }
+
+  /// The other families whose calls count too; null: none.
+  const std::shared_ptr<const OtherFamilies>& others() const { return others_; }
 
   const Program& program() const { return program_; }
   /// `by_id`: match markers that are tokens by id. `mends`: also match misspelled markers.
@@ -58,13 +63,17 @@ class Format {
   bool is_spelled(TokenId id) const;
   /// All tokens that serving stacks must not strip.
   const std::vector<MarkerToken>& symbols() const { return symbols_; }
+  /// The longest marker token that a text begins with; 0: none.
+  Symbol symbol_at(std::string_view text) const;
 
   /// The pattern of a header's text, by the markup's index; null: any text.
   const std::shared_ptr<const Regex>& header(std::size_t markup) const { return headers_[markup]; }
 
   /// For each opener, the calls that may begin with it.
   const std::vector<std::vector<std::uint8_t>>& openers() const { return openers_.calls; }
+  /// Whether calls may begin without an opener, other than as JSON in a section.
   bool has_bare_calls() const { return has_bare_calls_; }
+  bool has_section_calls() const { return has_section_calls_; }
 
   /// By byte: whether it never changes the region when it follows another such byte.
   const std::array<bool, 256>& quiet_bytes() const { return quiet_bytes_; }
@@ -83,6 +92,7 @@ class Format {
 
   Program program_;
   std::shared_ptr<const ResponseTemplate> response_template_;
+  std::shared_ptr<const OtherFamilies> others_;
   Tables tables_;
   std::unique_ptr<Tables> mended_;  // null: no marker has a misspelling
   std::vector<MarkerToken> symbols_;
@@ -91,6 +101,7 @@ class Format {
   CallOpeners openers_;
   std::vector<std::shared_ptr<const Regex>> headers_;
   bool has_bare_calls_ = false;
+  bool has_section_calls_ = false;
   bool is_strict_ = false;
   std::array<bool, 256> quiet_bytes_{};  // all false if calls may have no opener
 };

@@ -36,6 +36,17 @@ std::string in_ascii(std::string_view text) {
   return ascii;
 }
 
+// Models that imitate a family double its bars: <｜｜DSML｜｜invoke …>.
+std::string with_double_bars(std::string_view text) {
+  const std::string_view bar = kLookAlikes[0].letter;
+  std::string doubled(text);
+  for (std::size_t at = doubled.find(bar); at != std::string::npos;
+       at = doubled.find(bar, at + 2 * bar.size())) {
+    doubled.insert(at, bar);
+  }
+  return doubled;
+}
+
 // The text's letters: the longest token at each position, otherwise a byte.
 MarkerPattern MarkerAdder::with_tokens(std::string_view before, std::string_view text) const {
   MarkerPattern pattern;
@@ -70,14 +81,24 @@ void MarkerAdder::add(MarkerSet& set, std::string_view text, std::string_view be
   const Marker marker{static_cast<std::uint8_t>(role), static_cast<std::uint16_t>(value)};
   Marker slip = marker;
   slip.is_slip = true;
-  const std::string ascii = adds_slips_ ? in_ascii(text) : std::string(text);
+  std::vector<std::string> misspelled;
+  if (adds_slips_) {
+    const std::string doubled = with_double_bars(text);
+    for (const std::string& each : {in_ascii(text), doubled, in_ascii(doubled)}) {
+      if (each != text) misspelled.push_back(each);
+    }
+  }
   for (;; before.remove_prefix(1)) {
     const MarkerPattern pattern = with_tokens(before, text);
     if (needs_tokens_ && !pattern.has_token()) return;
     set.add(pattern, marker);
     if (adds_spelled_) set.add(spelled(before, text), marker);
     const bool counts_by_text = adds_spelled_ || !pattern.has_token();
-    if (ascii != text && counts_by_text) set.add(spelled(before, ascii), slip);
+    for (const std::string& each : misspelled) {
+      if (counts_by_text) set.add(spelled(before, each), slip);
+      const MarkerPattern tokens = with_tokens(before, each);
+      if (tokens.has_token()) set.add(tokens, slip);
+    }
     if (before.empty()) return;
   }
 }

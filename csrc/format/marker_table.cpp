@@ -40,6 +40,18 @@ constexpr Parts kMalformed = kClosers | kOpeners | kMarkupAround | kIgnored;
 constexpr Parts kAfterOpener = kClosers | kCallOpen | kIgnored;
 constexpr Parts kCallHeader = kOpeners | kMarkup | kIgnored;
 
+/// [/TAG] for [TAG], </tag> for <tag>; empty for other texts.
+std::string closing_tag(std::string_view text) {
+  if (text.size() < 3 || !(text.starts_with('[') || text.starts_with('<'))) return {};
+  const char end = text[0] == '[' ? ']' : '>';
+  const std::string_view name = text.substr(1, text.size() - 2);
+  const bool is_word = std::all_of(name.begin(), name.end(), [](char byte) {
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte == '_';
+  });
+  if (text.back() != end || !is_word) return {};
+  return std::string(text.substr(0, 1)).append("/").append(text.substr(1));
+}
+
 class TableBuilder {
  public:
   TableBuilder(const Program& program, const CallOpeners& openers,
@@ -144,6 +156,13 @@ class TableBuilder {
     adder_.add(set, body.close, Role::value_close);
     adder_.add(set, body.json_open, Role::json_open);
     adder_.add(set, body.json_close, Role::json_close);
+    if (!body.is_keyless) {
+      // An element around the parameters: models wrap them as other families do.
+      for (const std::string_view tag : {"<arguments>", "<parameters>"})
+        adder_.add(set, tag, {}, Role::json_open);
+      for (const std::string_view tag : {"</arguments>", "</parameters>"})
+        adder_.add(set, tag, {}, Role::json_close);
+    }
     add_ends_of_body(set, call);
     add(set, kOpeners | kNextCall);
     for (std::size_t i = 0; i < program_.markup.size(); ++i) {
@@ -175,7 +194,9 @@ class TableBuilder {
     add_texts(body.open, before, Role::parameter_open);
     adder_.add(set, body.json_open, Role::json_open);
     add_texts(call.close, before, Role::body_close);
+    add_texts(program_.section.close, {}, Role::section_close);
     add(set, kCallOpen);
+    add_texts(program_.section.open, {}, Role::section_open);
     for (const std::string& text : body.key_end) adder_.add(set, text, {}, Role::key_end);
     for (const std::string& text : body.key_close.texts) {  // `>` alone is too weak
       if (text.size() > 1) adder_.add(set, text, {}, Role::value_begin);
@@ -210,6 +231,15 @@ class TableBuilder {
     add_closer(program_.section.close, Role::section_close, 0);
     for (std::size_t i = 0; i < program_.calls.size(); ++i)
       add_closer(program_.calls[i].close, Role::call_close, i);
+    if (!again) return;
+    // A family may have openers alone, [TOOL_CALLS], and its models close them all the same.
+    for (std::size_t i = 0; i < program_.calls.size(); ++i) {
+      if (!program_.calls[i].close.is_empty()) continue;
+      for (const std::string& text : program_.calls[i].open.texts) {
+        if (const std::string close = closing_tag(text); !close.empty())
+          adder_.add(set, close, {}, Role::call_close, i);
+      }
+    }
   }
 
   void add_call_openers(MarkerSet& set, bool is_after_call) {

@@ -44,6 +44,7 @@ struct NameSlot {
   bool is_twice = false;  // f.f means the tool f
   std::string id_open;    // after the name: the call's id follows
   std::string id_close;   // before the name: the call's id precedes it
+  bool skips_id = false;  // what stands in the place of the id is any text, and is skipped
   std::string fixed;      // the name, if it is known beforehand (a named tool choice)
 
   bool has_end() const { return !close.is_empty() || !stops.empty(); }

@@ -15,14 +15,22 @@ constexpr std::string_view kObject = R"({"name": ${name}, "arguments": ${argumen
 
 // Messages with an author before their kind: <message>${_}<kind>${content}<end>.
 // The author is any name, so the text before it and the text after it are two markers with a header
-// between them. The rest of the pattern is read as if the author was not there.
-Alternatives take_authors(const Patterns& patterns) {
+// between them. The rest of the pattern is read as if the author was not there. In a call, the hole
+// is text before the name instead if no text for the user begins like it.
+Alternatives take_authors(const PatternFile& file, const Patterns& patterns) {
+  const auto is_authors = [](const Pattern& pattern) {
+    return pattern.holes.size() > 1 && pattern.holes[0].kind == HoleKind::any &&
+           !is_blank(pattern.first());
+  };
+  const auto is_skipped = [&](const Pattern& call) {
+    return call.has(HoleKind::name) && !has_any(file.content, [&](const Pattern& content) {
+             return is_authors(content) && content.first() == call.first();
+           });
+  };
   Alternatives alternatives;
   for (const Pattern& pattern : patterns) {
     Alternative& alternative = alternatives.emplace_back(Alternative{pattern, {}, {}, {}, false});
-    const bool has_author = pattern.holes.size() > 1 && pattern.holes[0].kind == HoleKind::any &&
-                            !is_blank(pattern.first());
-    if (!has_author) continue;
+    if (!is_authors(pattern) || is_skipped(pattern)) continue;
     alternative.author.emplace(pattern.first());
     alternative.pattern.texts.erase(alternative.pattern.texts.begin());
     alternative.pattern.holes.erase(alternative.pattern.holes.begin());
@@ -49,7 +57,7 @@ void add_begun(const PatternFile& file, Alternatives& alternatives) {
 
 // Authors first: behind an author a pattern no longer begins with the turn.
 Alternatives read_alternatives(const PatternFile& file, const Patterns& patterns) {
-  Alternatives alternatives = take_authors(patterns);
+  Alternatives alternatives = take_authors(file, patterns);
   add_begun(file, alternatives);
   return alternatives;
 }

@@ -20,6 +20,7 @@ struct ValueSchema {
 struct ToolSchema {
   std::map<std::string, ValueSchema, std::less<>> parameters;
   std::vector<std::string> required;  // required parameters
+  std::string json = {};              // the schema itself, for a host; may be empty
 
   /// The schema of a parameter; null if it is unknown.
   const ValueSchema* find(std::string_view parameter) const {

@@ -211,10 +211,17 @@ class CallReader {
     }
     std::string_view after = pattern_.after(Kind::name);
     set_stop(after);
-    if (pattern_.has(Kind::id) && pattern_.index(Kind::id) < pattern_.index(Kind::name)) {
-      call_.name.id_close = trim(pattern_.after(Kind::id));
+    const Kind before = pattern_.has(Kind::any) ? Kind::any : Kind::id;
+    call_.name.skips_id = before == Kind::any;
+    if (pattern_.has(before) && pattern_.index(before) < pattern_.index(Kind::name)) {
+      call_.name.id_close = trim(pattern_.after(before));
       if (call_.name.id_close.empty())
-        throw PatternError("call", "nothing stands between a call's ${id} and ${name}");
+        throw PatternError("call", "nothing stands between a call's ${" +
+                                       std::string(name_of(before)) + "} and ${name}");
+    } else if (call_.name.skips_id) {
+      throw PatternError("call",
+                         "${_} stands after ${name}; in a call, only text before the name "
+                         "is skipped");
     } else if (pattern_.has(Kind::id)) {
       call_.name.id_open = trim(after);
       after = pattern_.after(Kind::id);

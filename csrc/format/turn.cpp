@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::size_t npos = std::string_view::npos;
 
+constexpr std::size_t kLeastTag = 3;
+
 using Texts = std::vector<std::string>;
 
 std::string_view trim_end(std::string_view text) {
@@ -82,15 +84,27 @@ Span last_turn(const Program& program, std::string_view text) {
   return last;
 }
 
-// The text of a prompt after the marker of the last turn. The marker may open a header itself.
-std::string_view after_turn(const Program& program, std::string_view prompt, Span turn) {
+// What follows the marker of the last turn, which may open a header itself.
+PromptTurn after_turn(const Program& program, std::string_view prompt, Span turn) {
   const std::string_view marker = prompt.substr(turn.begin, turn.end - turn.begin);
   std::size_t header = marker.size();
   for (const MarkupRegion& markup : program.markup) {
     if (!markup.has_header() || markup.is_inline) continue;
     for (const std::string& open : markup.open.texts) header = std::min(header, marker.find(open));
   }
-  return prompt.substr(turn.begin + header);
+  return {marker.substr(header), prompt.substr(turn.end)};
+}
+
+// The text from the last of these tags on.
+std::string_view from_last(std::string_view prompt, const Texts& tags) {
+  std::size_t begin = npos;
+  for (const std::string& tag : tags) {
+    const std::string_view written = trim(tag);
+    // A bracket or a word is no tag.
+    if (written.size() < kLeastTag || is_word(written)) continue;
+    if (const std::size_t at = prompt.rfind(written); is_later(at, begin)) begin = at;
+  }
+  return begin == npos ? std::string_view{} : prompt.substr(begin);
 }
 
 // The tags at the very end of a prompt.
@@ -116,24 +130,28 @@ std::string_view tags_at_end(const Program& program, std::string_view prompt) {
 
 }  // namespace
 
-std::string_view turn_of(const Program& program, std::string_view prompt) {
-  const Span turn = last_turn(program, prompt);
-  const std::string_view written =
-      turn.end == npos ? tags_at_end(program, prompt) : after_turn(program, prompt, turn);
-  return is_blank(written) ? turn_without_prompt(program) : written;
+std::vector<PromptTurn> turns_of(const Program& program, std::string_view prompt) {
+  std::vector<PromptTurn> turns;
+  if (const Span turn = last_turn(program, prompt); turn.end != npos) {
+    turns.push_back(after_turn(program, prompt, turn));
+  } else {
+    Texts calls;
+    for (const CallRegion& call : program.calls)
+      calls.insert(calls.end(), call.open.texts.begin(), call.open.texts.end());
+    turns.push_back({{}, from_last(prompt, program.section.open.texts)});
+    turns.push_back({{}, from_last(prompt, calls)});
+    turns.push_back({{}, tags_at_end(program, prompt)});
+  }
+  const PromptTurn& last = turns.back();
+  if (last.header.empty() && is_blank(last.written)) turns.back() = turn_without_prompt(program);
+  return turns;
 }
 
-std::string_view turn_without_prompt(const Program& program) {
+PromptTurn turn_without_prompt(const Program& program) {
   if (program.turn.empty()) return {};
   const std::string_view turn = program.turn.front();
-  return after_turn(program, turn, {0, marker_of(program, turn).size()});
-}
-
-std::vector<std::string> turn_markers(const Program& program) {
-  Texts markers;
-  for (const std::string& turn : program.turn) markers.emplace_back(marker_of(program, turn));
-  markers.erase(std::unique(markers.begin(), markers.end()), markers.end());
-  return markers;
+  const PromptTurn found = after_turn(program, turn, {0, marker_of(program, turn).size()});
+  return found.header.empty() && is_blank(found.written) ? PromptTurn{} : found;
 }
 
 bool begins_in_reasoning(const Program& program, std::string_view turn) {

@@ -10,17 +10,20 @@
 
 namespace unspool {
 
+/// What the prompt has written of the answer.
+struct PromptTurn {
+  std::string_view header;   // that the marker of the turn opens: `<|start|>assistant`
+  std::string_view written;  // after the marker
+};
+
 /// The end of a prompt that belongs to the answer: the text after the marker of the last turn.
-/// Without such a marker only tags at the very end count, because a user may have written tags too.
-/// If the prompt has neither, this is the format's own turn.
-std::string_view turn_of(const Program& program, std::string_view prompt);
+/// Without such a marker it is one of several, and the first that opens calls and does not close
+/// them counts: from the last opener of a section or a call on, else the tags at the very end. A
+/// user may have written tags too. If the prompt has neither, this is the format's own turn.
+std::vector<PromptTurn> turns_of(const Program& program, std::string_view prompt);
 
 /// The turn if the prompt is unknown.
-std::string_view turn_without_prompt(const Program& program);
-
-/// The markers of an answer's turn: the turns without the reasoning opener at their end, which not
-/// every prompt contains.
-std::vector<std::string> turn_markers(const Program& program);
+PromptTurn turn_without_prompt(const Program& program);
 
 /// Whether a turn begins inside the reasoning: it closes reasoning that nothing has opened.
 bool begins_in_reasoning(const Program& program, std::string_view turn);

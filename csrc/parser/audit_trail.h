@@ -31,18 +31,24 @@ class AuditTrail {
     return bytes;
   }
 
+  /// The fate of the last bytes that are not white space.
+  Fate last() const { return last_; }
+
+  /// Reports nothing of the first `bytes`.
+  void leave_out(std::uint64_t bytes) { left_out_ = bytes; }
+
   void put(const ByteLabel& label, std::string_view text, Events& out) {
     while (!ignored_.empty() && ignored_.front().at <= bytes_ + text.size()) {
       const Ignored ignored = std::move(ignored_.front());
       ignored_.erase(ignored_.begin());
       const std::size_t before = ignored.at - std::min(ignored.at, bytes_);
-      out.add_audit(label, text.substr(0, before));
-      out.add_audit({.fate = Fate::marker, .part = ignored.part}, ignored.text);
+      report(label, text.substr(0, before), out);
+      report({.fate = Fate::marker, .part = ignored.part}, ignored.text, out);
       text.remove_prefix(before);
       bytes_ = ignored.at + ignored.text.size();
     }
-    out.add_audit(label, text);
-    bytes_ += text.size();
+    if (label.fate != Fate::whitespace && !text.empty()) last_ = label.fate;
+    report(label, text, out);
   }
 
   /// The end of a turn, or a special token; `at`: how many bytes precede it.
@@ -57,7 +63,10 @@ class AuditTrail {
     std::erase_if(ignored_, [&](const Ignored& ignored) { return ignored.at >= end; });
   }
 
-  void visit(Archive& archive) { archive(ignored_, bytes_); }
+  void visit(Archive& archive) {
+    archive(ignored_, bytes_, left_out_);
+    archive.choice(last_, Fate::malformed);
+  }
 
  private:
   struct Ignored {
@@ -70,8 +79,16 @@ class AuditTrail {
       archive.choice(part, LabelPart::left_out);
     }
   };
+  void report(const ByteLabel& label, std::string_view text, Events& out) {
+    const std::uint64_t left = left_out_ - std::min(left_out_, bytes_);
+    bytes_ += text.size();
+    if (left < text.size()) out.add_audit(label, text.substr(left));
+  }
+
   std::vector<Ignored> ignored_;
   std::uint64_t bytes_ = 0;
+  std::uint64_t left_out_ = 0;
+  Fate last_ = Fate::content;
 };
 
 }  // namespace unspool

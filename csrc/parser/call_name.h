@@ -13,6 +13,7 @@ struct CallName {
   std::string name;
   std::string id;        // empty if none is written
   bool is_name = false;  // false: the text is not a tool's name
+  std::string inside;    // then: the only name of a tool that the text holds, or empty
 };
 
 /// Whether a call may have this name. A tool of the request (`tools`, or null) may have any.

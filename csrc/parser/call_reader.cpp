@@ -189,6 +189,11 @@ bool CallReader::read_token_after_opener(Symbol symbol, std::string_view literal
   core_.raw += literal;
   if (match.marker != nullptr && on_opener_again(match)) return true;
   core_.raw.resize(core_.raw.size() - literal.size());
+  // Nothing stands before the name, where an id or a server's name would.
+  if (core_.call().name.id_close.starts_with(literal)) {
+    begin_chosen(at_.call, std::string::npos);
+    return false;
+  }
   // A token is no prose: what follows the opener was meant as a call, even if it is none.
   core_.trial.has_call_markup = true;
   on_failure("what follows the opener is not a call", {});
@@ -199,6 +204,7 @@ void CallReader::build_body(std::string_view name, bool in_parameter) {
   BodyOptions options;
   const ToolSchemas* const offered = name.empty() ? nullptr : core_.tools();
   if (offered != nullptr) options.schema = offered->find(name);
+  options.tools = core_.tools();
   options.section_close = &core_.program().section.close;
   options.repairs = core_.options().repair;
   options.in_parameter = in_parameter;
@@ -233,10 +239,20 @@ std::size_t CallReader::read_name(std::string_view text) {
 std::size_t CallReader::name_stop(std::string_view text) const {
   const CallRegion& call = core_.call();
   const std::size_t stop = std::min(text.find_first_of(call.name.stops), text.size());
-  if (!call.is(BodyKind::json_arguments)) return stop;
   // `get_weather{"city": …}`: some models leave out the marker between name and arguments.
   const std::size_t brace = std::min(text.find('{'), stop);
+  if (brace == stop || !may_end_at_brace(text.substr(0, brace))) return stop;
   return brace > 0 || !is_blank(name_) ? brace : std::min(text.find('{', 1), stop);
+}
+
+// Where the family writes tags, the object counts only after a tool's whole name.
+bool CallReader::may_end_at_brace(std::string_view text) const {
+  const CallRegion& call = core_.call();
+  if (call.is(BodyKind::json_arguments)) return true;
+  const auto* parameters = call.body_as<ParametersSlot>();
+  if (parameters == nullptr || !parameters->json_body || tools() == nullptr) return false;
+  const std::string name = name_ + std::string(core_.cursor.held()) + std::string(text);
+  return tools()->find(read_call_name(call, name, tools()).name) != nullptr;
 }
 
 void CallReader::on_name_end(const MarkerCursor::Found& match) {
@@ -262,6 +278,12 @@ void CallReader::on_name_end(const MarkerCursor::Found& match) {
     return;
   }
   if (role == Role::name_close) return core_.enter(State::body);
+  if (core_.call().is(BodyKind::literal_arguments)) {
+    // Its braces say that a call has no arguments.
+    on_failure("the arguments are missing", {});
+    if (core_.trial.outcome == Outcome::open) on_malformed_end(match);
+    return;
+  }
   // The closer follows the name directly: a call without arguments.
   put_arguments("{}");
   end_call();
@@ -282,7 +304,12 @@ void CallReader::on_name_cut(const MarkerCursor::Found& match) {
 
 // The name has been read: announces the call, or reports it as malformed.
 bool CallReader::name_call() {
-  const CallName read = read_call_name(core_.call(), name_, tools());
+  CallName read = read_call_name(core_.call(), name_, tools());
+  if (!read.is_name && core_.options().repair && !read.inside.empty()) {
+    read.name = read.inside;
+    read.is_name = true;
+    repairs_ |= kMarkup;
+  }
   if (!read.is_name) {
     on_failure("no tool name follows the opener", {});
     return false;
@@ -301,8 +328,8 @@ bool CallReader::begin_call(std::string_view name, std::string_view id) {
   const ToolSchemas* const offered = core_.tools();
   const ToolSchema* schema = offered != nullptr ? offered->find(name) : nullptr;
   // A bare object looks like a call by chance; only a known name makes it one.
-  const bool must_know =
-      known == KnownTools::required || (known == KnownTools::if_given && offered != nullptr);
+  const bool must_know = (follows_fault_ && offered != nullptr) || known == KnownTools::required ||
+                         (known == KnownTools::if_given && offered != nullptr);
   // A list that has begun with a call is a list of calls.
   if (must_know && !has_called_ && schema == nullptr) return false;
   if (!is_call_name(name, offered)) return false;
@@ -349,6 +376,7 @@ std::size_t CallReader::read_body(std::string_view text) {
   // The body marks places relative to this put.
   if (core_.labels) core_.labels->marks().begin_put(body_bytes());
   const BodyResult result = body_->put(text, *this);
+  if (core_.options().repair) look_for_closer(text.substr(0, result.consumed));
   on_body(result, text);
   return result.consumed;
 }
@@ -357,7 +385,12 @@ bool CallReader::read_token_in_body(Symbol symbol, std::string_view literal) {
   is_announced_ = core_.calls.is_open();
   if (core_.labels) core_.labels->marks().begin_put(body_bytes());
   const BodyResult result = body_->put_token(symbol, literal, *this);
+  if (core_.options().repair) look_for_closer(literal);
   on_body(result, literal);
+  // The body failed within the token.
+  if (at_.state == State::malformed && result.consumed > 0) {
+    put_malformed(literal.substr(result.consumed));
+  }
   // If the trial is decided, the token is read again with the rest.
   return result.consumed > 0 || core_.trial.outcome != Outcome::open;
 }
@@ -390,6 +423,18 @@ void CallReader::on_body(const BodyResult& result, std::string_view text) {
   // The region changes first, so that the unread text is read in the new one.
   end_body(result);
   parser_.read_again(unread);
+}
+
+// A string that the output cuts off, and that holds the closer, has lost its own quote.
+void CallReader::look_for_closer(std::string_view text) {
+  const std::vector<std::string>& closers = core_.call().close.texts;
+  if (closers.empty() || holds_closer_ || core_.call().is(BodyKind::xml_parameters)) return;
+  const std::string_view closer = closers.front();
+  std::string read(closer.substr(0, closer_read_));
+  read += text;
+  holds_closer_ = read.find(closer) != std::string::npos;
+  closer_read_ = std::min(closer.size() - 1, read.size());
+  while (!read.ends_with(closer.substr(0, closer_read_))) --closer_read_;
 }
 
 // Text of the call, between its markers.

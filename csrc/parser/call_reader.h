@@ -48,6 +48,9 @@ class CallReaderState {
   bool has_closer_ = false;
   bool malformed_is_empty_ = true;
   bool section_is_malformed_ = false;
+  bool follows_fault_ = false;   // the list goes on after a faulty call
+  bool holds_closer_ = false;    // the body has the text of the call's closer in it
+  std::size_t closer_read_ = 0;  // how much of one the body ends with
   const char* problem_ = "";
   std::string name_;
   std::string pending_text_;  // read by the body, but possibly not the call's
@@ -80,6 +83,14 @@ class CallReader : RegionReader, CallSink, CallReaderState {
   bool read_token_in_body(Symbol symbol, std::string_view literal);
   void put_name(std::string_view text) { name_ += text; }
   void put_malformed(std::string_view text);
+  /// How much of a text in a malformed call precedes what may be the list's next call.
+  std::size_t before_next(std::string_view text) const;
+  std::size_t read_next(char byte);
+  /// What was held is no call.
+  void give_up_next() {
+    if (at_.state == State::malformed && !core_.raw.empty())
+      put_malformed(std::exchange(core_.raw, {}));
+  }
   /// Continues after the opener of a section without a call: up to its closer, or to a call, all is
   /// malformed.
   void begin_malformed_section(std::string_view opener);
@@ -88,19 +99,16 @@ class CallReader : RegionReader, CallSink, CallReaderState {
 
   /// Ends the call at the end of the output.
   void finish(FinishReason reason);
-  /// Discards the call when the parser goes back. `keeps_body`: except for the body that the turn
-  /// opened.
-  void reset(bool keeps_body = false);
-  void expect_ids() {
-    if (at_.state == State::body) make_call_body({}, false);  // the turn has opened it
-  }
-
+  /// Discards the call when the parser goes back.
+  void reset();
   /// Whether the body read so far may turn out to be content.
   bool may_be_content() const {
     return at_.state == State::body && !core_.calls.is_open() && core_.call().is_tentative();
   }
   /// Whether the text after an opener, where a name is expected, continues the text before it.
   bool reads_as_prose(bool stopped) const;
+  /// Whether the kind of call that was read last has a closer.
+  bool has_closer() const { return has_closer_; }
   /// Whether nothing but the name has come of the call.
   bool awaits_body() const { return awaits_body_; }
   /// The text after the opener.
@@ -139,9 +147,11 @@ class CallReader : RegionReader, CallSink, CallReaderState {
   bool on_opener_again(const MarkerCursor::Found& match);
   void begin_chosen(int kind, std::size_t first_at);
   std::size_t name_stop(std::string_view text) const;
+  bool may_end_at_brace(std::string_view text) const;
   void make_call_body(std::string_view name, bool in_parameter) {
     body_call_ = at_.call;
-    has_called_ = false;
+    has_called_ = follows_fault_ = holds_closer_ = false;
+    closer_read_ = 0;
     build_body(name, in_parameter);
   }
   void build_body(std::string_view name, bool in_parameter);
@@ -151,10 +161,12 @@ class CallReader : RegionReader, CallSink, CallReaderState {
   void put_text(std::string_view text);
   void label_name(std::string_view name);
   std::size_t body_bytes() const;
+  void look_for_closer(std::string_view text);
   void put_body_text(const BodyResult& result, std::string_view read, std::size_t unread);
   void end_body(const BodyResult& result);
   void on_failure(const char* problem, const Letters& unread);
   bool was_mention() const;
+  void begin_next(std::size_t at);
   void finish_name();
   void finish_body(FinishReason reason);
   void finish_unannounced();

@@ -6,12 +6,19 @@
 //   another call, section or the end   complete if they are whole, else cut off: incomplete
 //   a byte that cannot be there        malformed; the text up to the next marker is reported
 //   the same before its name           the text is content, or malformed if a marker opened it
-#include "body/pythonic.h"
+#include "body/names.h"
 #include "parser/call_reader.h"
 #include "text/scratch.h"
 #include "text/white_space.h"
 
 namespace unspool {
+
+namespace {
+
+// Longer text is not looked at for the beginning of a list's next call.
+constexpr std::size_t kMaxBeginning = 256;
+
+}  // namespace
 
 // The body has ended, with its closer or before it.
 void CallReader::end_body(const BodyResult& result) {
@@ -47,7 +54,7 @@ void CallReader::on_failure(const char* problem, const Letters& unread) {
   }
   if (core_.is_in_empty_section() && !core_.is_rehearsing()) return core_.trial.fail(problem);
   if (!core_.is_rehearsing()) core_.settle_trial();
-  if (!core_.calls.is_open() && core_.call().is_tentative() && !has_called_ &&
+  if (!core_.calls.is_open() && core_.call().is_tentative() && !has_called_ && !follows_fault_ &&
       at_.state != State::malformed) {
     body_.reset();
     // No marker said that this is a call: it is content, to the letter.
@@ -59,7 +66,8 @@ void CallReader::on_failure(const char* problem, const Letters& unread) {
   // After the state has changed, the raw text goes out as the beginning of the malformed text.
   const std::string raw = std::exchange(core_.raw, {});
   core_.enter(State::malformed);
-  if (!raw.empty()) put_malformed(raw);
+  // White space between two calls of a list.
+  is_blank(raw) ? core_.audit(Fate::marker, raw) : put_malformed(raw);
   parser_.read_again(unread);
 }
 
@@ -72,13 +80,13 @@ bool CallReader::was_mention() const {
   if (awaits_body_) return true;
   // Reasoning may mention whatever it likes; only an announced call is more.
   if (core_.is_rehearsing()) return !core_.calls.is_open();
-  if (core_.call().is_tentative()) return true;
+  if (core_.call().is_tentative()) return trial.is_amid_text() || !core_.is_in_empty_section();
   // Parts of a call follow the opener, so it was not prose about one.
   if (has_called_ || trial.has_call_markup) return false;
   if (trial.start().place.state != State::reasoning && !trial.is_amid_line) return false;
   const std::string_view after = trim(after_opener());
   // After the opener comes a word: prose. A brace or a tag would be a broken call.
-  return at_.state != State::body || after.empty() || begins_python_name(after[0]);
+  return at_.state != State::body || after.empty() || begins_name(after[0]);
 }
 
 bool CallReader::reads_as_prose(bool stopped) const {
@@ -110,6 +118,53 @@ void CallReader::put_malformed(std::string_view text) {
     return core_.put_call_text(Fate::malformed, text);
   }
   core_.put_malformed(text, problem_);
+}
+
+// A list of calls goes on after one that cannot be read, with a call of an offered tool. Between
+// two calls, where only a comma is missing, it goes on with any.
+std::size_t CallReader::before_next(std::string_view text) const {
+  if (!body_ || core_.trial.is_on()) return text.size();
+  if (!core_.raw.empty()) return 0;
+  if (!core_.cursor.is_idle()) return 1;
+  const bool is_between = malformed_is_empty_ && !core_.calls.is_open();
+  if (core_.tools() == nullptr && !is_between) return text.size();
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    // Directly at the fault, the next call may lack what separates it.
+    const bool may_begin =
+        (i == 0 && malformed_is_empty_) || kBetweenCalls.find(text[i]) != std::string_view::npos;
+    if (may_begin && !core_.cursor.would_continue(static_cast<unsigned char>(text[i])) &&
+        body_->find_next(text.substr(i, 1), core_.tools()) != Body::kNoCall)
+      return i;
+  }
+  return text.size();
+}
+
+std::size_t CallReader::read_next(char byte) {
+  core_.raw += byte;
+  const std::size_t at = body_->find_next(core_.raw, core_.tools());
+  if (at < core_.raw.size()) {
+    begin_next(at);
+    return 1;
+  }
+  if (at == core_.raw.size() && core_.raw.size() < kMaxBeginning) return 1;
+  core_.raw.pop_back();
+  give_up_next();
+  return 0;
+}
+
+// Ends the faulty call, and reads on in a list whose call begins at this place of the held text.
+void CallReader::begin_next(std::size_t at) {
+  const std::string held = std::exchange(core_.raw, {});
+  if (at > 0) put_malformed(std::string_view(held).substr(0, at));
+  // A call that lacks its brace alone is whole.
+  const bool is_whole = malformed_is_empty_ && body_->may_end_here(*this);
+  if (core_.calls.is_open()) end_call(is_whole ? CallStatus::complete : CallStatus::malformed);
+  make_call_body({}, false);
+  follows_fault_ = true;
+  opener_bytes_ = 0;
+  body_->put("[", *this);
+  core_.enter(State::body);
+  read_again(std::string_view(held).substr(at));
 }
 
 void CallReader::on_malformed_end(const MarkerCursor::Found& match) {
@@ -149,8 +204,8 @@ void CallReader::on_malformed_end(const MarkerCursor::Found& match) {
   parser_.on_marker(match);
 }
 
-void CallReader::reset(bool keeps_body) {
-  if (!keeps_body) body_.reset();
+void CallReader::reset() {
+  body_.reset();
   name_.clear();
   opener_bytes_ = 0;
   has_called_ = awaits_body_ = section_is_malformed_ = false;
@@ -182,8 +237,8 @@ void CallReader::finish_body(FinishReason reason) {
   if (core_.options().repair && core_.calls.is_open()) {
     ends = stopped && body_->may_end_here(*this);
     // `complete` closes strings and brackets that the cut left open. A body that may end here needs
-    // none.
-    ends ? body_->end(*this) : body_->complete(*this);
+    // none, and one that took the closer as text is not mended.
+    ends || holds_closer_ ? body_->end(*this) : body_->complete(*this);
   } else {
     // A body holds bytes that more input would have decided, such as the last digits of a number.
     body_->end(*this);
@@ -214,6 +269,7 @@ void CallReader::finish_unannounced() {
 }
 
 void CallReader::finish_malformed(FinishReason reason) {
+  give_up_next();
   flush_cursor();
   if (!core_.calls.is_open()) return;
   const bool stopped = ended_itself(reason);

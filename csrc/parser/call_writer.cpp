@@ -24,7 +24,7 @@ void CallWriter::begin(std::string_view name, std::string_view id, const ToolSch
   if (is_over()) return;
   guard_ = std::make_unique<ArgumentsGuard>(limits_, repairs_, schema);
   const std::string call_id = ids_ ? ids_->id_of(id, name, place_.index) : std::string(id);
-  out.add_begin(place_.index, name, call_id, token_end);
+  out.add_begin(number(), name, call_id, token_end);
 }
 
 void CallWriter::put_text(std::string_view text, std::uint64_t token_end, Events& out) {
@@ -32,13 +32,13 @@ void CallWriter::put_text(std::string_view text, std::uint64_t token_end, Events
   if (is_over()) {
     out.add_text(EventKind::malformed, -1, text, token_end, kTooManyCalls);
   } else if (emits_text_) {
-    out.add_text(EventKind::call_text, place_.index, text, token_end);
+    out.add_text(EventKind::call_text, number(), text, token_end);
   }
 }
 
 void CallWriter::put_malformed(std::string_view text, const char* problem, std::uint64_t token_end,
                                Events& out) {
-  if (!is_over()) out.add_text(EventKind::malformed, place_.index, text, token_end, problem);
+  if (!is_over()) out.add_text(EventKind::malformed, number(), text, token_end, problem);
 }
 
 void CallWriter::end(std::uint16_t repairs, std::uint64_t token_end, Events& out) {
@@ -62,7 +62,7 @@ void CallWriter::end(CallStatus status, std::uint16_t repairs, std::uint64_t tok
   // Repairs of a call that is broken all the same are of no interest.
   const int mended = is_complete_ && guard ? guard->repairs() | repairs : 0;
   place_.tally.put(status);
-  out.add_end(place_.index, status, token_end, static_cast<std::uint16_t>(mended));
+  out.add_end(number(), status, token_end, static_cast<std::uint16_t>(mended));
 }
 
 }  // namespace unspool

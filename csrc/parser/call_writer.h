@@ -6,6 +6,7 @@
 // ended, for the finish reason.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -51,12 +52,20 @@ class CallWriter {
   bool is_complete() const { return !is_open_ && is_complete_; }
   /// The index of the last call that has begun, including calls beyond `max_calls`.
   std::int32_t index() const { return place_.index; }
+  /// The index of the last call among those that are emitted; below 0: the prompt has closed it.
+  std::int32_t number() const { return place_.index - closed_; }
+  /// The prompt has closed the first calls: they are not emitted, nor counted.
+  void close_first(std::int32_t count, const CallTally& rest) {
+    closed_ = count;
+    place_.tally = rest;
+  }
   /// Whether the last call is beyond `max_calls`: only its text is emitted, as malformed.
-  bool is_over() const { return place_.index >= max_calls_; }
-  bool is_full() const { return place_.index + 1 >= max_calls_; }
+  bool is_over() const { return number() >= max_calls_; }
+  bool is_full() const { return number() + 1 >= max_calls_; }
   /// How many calls have been announced, up to the call `index`.
   std::uint32_t count_to(std::int32_t index) const {
-    return static_cast<std::uint32_t>(index < max_calls_ ? index + 1 : max_calls_);
+    const std::int32_t count = index - closed_ + 1;
+    return static_cast<std::uint32_t>(std::clamp(count, 0, max_calls_));
   }
   std::uint32_t count() const { return count_to(place_.index); }
 
@@ -66,16 +75,14 @@ class CallWriter {
 
   /// Writes a fragment of the arguments; text that the guard rejects is malformed.
   void put(std::string_view fragment, std::uint64_t token_end, Events& out) {
-    if (guard_) guard_->write(fragment, place_.index, token_end, out);
+    if (guard_) guard_->write(fragment, number(), token_end, out);
   }
 
   /// The source text of the last call and its closer. Required if `wants_text`.
   void put_text(std::string_view text, std::uint64_t token_end, Events& out);
   bool wants_text() const { return emits_text_ || is_over(); }
   /// The call that audited text belongs to; -1 if labels are off.
-  std::int32_t text_index() const {
-    return emits_text_ || (labels_ && !is_over()) ? place_.index : -1;
-  }
+  std::int32_t text_index() const { return emits_text_ || (labels_ && !is_over()) ? number() : -1; }
 
   /// Text of the last call, open or not, that cannot be parsed.
   void put_malformed(std::string_view text, const char* problem, std::uint64_t token_end,
@@ -99,7 +106,8 @@ class CallWriter {
     if (ids_) archive(*ids_);
     archive.part(guard_,
                  [this] { return std::make_unique<ArgumentsGuard>(limits_, repairs_, nullptr); });
-    archive(is_open_, is_complete_, place_);
+    archive(is_open_, is_complete_, place_, closed_);
+    archive.expect(closed_ >= 0 && closed_ <= Place::kMostCalls);
   }
 
  private:
@@ -113,6 +121,7 @@ class CallWriter {
   bool is_open_ = false;
   bool is_complete_ = false;
   Place place_;
+  std::int32_t closed_ = 0;  // calls, by the prompt
 };
 
 }  // namespace unspool

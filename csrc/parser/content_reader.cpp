@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <string>
 
-#include "body/pythonic.h"
+#include "body/names.h"
 #include "text/white_space.h"
 
 namespace unspool {
@@ -38,7 +38,7 @@ std::string_view line_of(std::string_view text) {
 // Whether another call of this kind may begin with the byte, directly after the last one.
 bool chains_at(const CallRegion& call, bool closer_pending, char byte) {
   if (call.is(BodyKind::json_call)) return byte == '{';
-  return call.is(BodyKind::pythonic) && closer_pending && begins_python_name(byte);
+  return call.is(BodyKind::pythonic) && closer_pending && begins_name(byte);
 }
 
 }  // namespace
@@ -62,7 +62,10 @@ std::size_t ContentReader::read(std::string_view text) {
     // Byte by byte until the chance has passed.
     text = text.substr(0, 1);
   }
-  return has_bare_calls_ && !core_.needs_token() && !at_.is_for_user ? read_bare(text) : put(text);
+  const bool may_be_bare = has_bare_calls_ || (has_section_calls_ && is_in_gap());
+  const bool may_call =
+      may_be_bare && !core_.needs_token() && at_.headed != Place::Headed::for_user;
+  return may_call ? read_bare(text) : put(text);
 }
 
 std::size_t ContentReader::put(std::string_view text) {
@@ -76,7 +79,7 @@ std::size_t ContentReader::put(std::string_view text) {
 std::size_t ContentReader::read_bare(std::string_view text) {
   const char byte = text[0];
   if (at_.bare_candidate >= 0) return read_candidate(text);
-  const bool in_gap = at_.in_section && at_.boundary == Boundary::after_markup;
+  const bool in_gap = is_in_gap();
   // Amid a possible marker nothing can begin.
   if ((at_.line != Line::inside || in_gap) && is_blank(core_.cursor.held())) {
     if (begins_candidate(byte)) return read_candidate(text);
@@ -162,7 +165,7 @@ bool ContentReader::may_begin(const CallRegion& call) const {
     case BarePlace::nowhere: return false;
     case BarePlace::start: return at_.line == Line::start || (mends && at_.line != Line::inside);
     case BarePlace::line: return at_.line != Line::inside;
-    case BarePlace::section: return at_.in_section && at_.boundary == Boundary::after_markup;
+    case BarePlace::section: return is_in_gap();
   }
   return false;
 }

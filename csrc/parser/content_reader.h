@@ -17,6 +17,7 @@ class ContentReader : RegionReader {
   ContentReader(ParserCore& core, Dispatcher& parser, CallReader& call, EchoReader& echo)
       : RegionReader(core, parser),
         has_bare_calls_(core.format().has_bare_calls()),
+        has_section_calls_(core.format().has_section_calls()),
         call_(call),
         echo_(echo) {}
 
@@ -37,7 +38,11 @@ class ContentReader : RegionReader {
   bool fence_goes_on(char byte) const;
   bool begin_fenced(char byte);
 
+  /// Whether calls of a section may follow here.
+  bool is_in_gap() const { return at_.in_section && at_.boundary == Boundary::after_markup; }
+
   const bool has_bare_calls_;
+  const bool has_section_calls_;
   CallReader& call_;
   EchoReader& echo_;
 };

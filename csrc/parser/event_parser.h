@@ -43,7 +43,8 @@ struct ParserOptions {
   /// Null: no labels. Otherwise the audit includes the parts of calls, and this receives the paths
   /// of arguments.
   std::shared_ptr<CallPaths> label_paths;
-  bool only_reasoning = false;  // everything except reasoning is content, unchanged
+  bool marks_headed_text = false;  // a content event says whether a header announced it
+  bool only_reasoning = false;     // everything except reasoning is content, unchanged
   bool call_text = false;  // a CallFilter follows: it needs the calls' text, and assigns their ids
   UnknownTools unknown_tools = UnknownTools::forward;
   WhiteSpace white_space = WhiteSpace::keep;
@@ -118,6 +119,7 @@ enum EventParserClass : std::uint8_t {
   kCallFilter,
   kReasoningSplitter,
   kTextTrim,
+  kOtherCalls,
 };
 
 /// Declares the objects that a parser's state refers to; they must equal the writer's.

@@ -71,10 +71,13 @@ void Events::add_text(EventKind kind, std::int32_t index, std::string_view text,
 }
 
 void Events::add_begin(std::int32_t index, std::string_view name, std::string_view id,
-                       std::uint64_t token_end) {
+                       std::uint64_t token_end, std::string_view written_as) {
+  const auto [text_begin, text_end] = store(written_as);
   const auto [name_begin, name_end] = store(name);
   const auto [id_begin, id_end] = store(id);
   Event& event = add(EventKind::tool_call_begin, index, token_end);
+  event.text_begin = text_begin;
+  event.text_end = text_end;
   event.name_begin = name_begin;
   event.name_end = name_end;
   event.id_begin = id_begin;
@@ -92,7 +95,8 @@ void Events::append(const Events& other) {
   for (const Event& event : other.list_) {
     switch (event.kind) {
       case EventKind::tool_call_begin:
-        add_begin(event.index, other.name(event), other.id(event), event.span.end);
+        add_begin(event.index, other.name(event), other.id(event), event.span.end,
+                  other.text(event));
         break;
       case EventKind::tool_call_end:
         add_end(event.index, event.status, event.span.end, event.repairs);
@@ -112,7 +116,7 @@ void Events::add(const Event& event, const Events& from) {
   const std::uint64_t token_end = event.span.end;
   switch (event.kind) {
     case EventKind::tool_call_begin:
-      return add_begin(event.index, from.name(event), from.id(event), token_end);
+      return add_begin(event.index, from.name(event), from.id(event), token_end, from.text(event));
     case EventKind::tool_call_end:
       return add_end(event.index, event.status, token_end, event.repairs);
     case EventKind::finish: return add_finish(event.finish_reason, token_end);

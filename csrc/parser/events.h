@@ -26,6 +26,9 @@ enum class LabelPart : std::uint8_t {
   left_out,   // not part of the message
 };
 
+/// The reason of content that a header announced, if the parser marks it.
+inline constexpr const char* kHeaded = "a header announced the text";
+
 /// The label of a byte of the output.
 struct ByteLabel {
   Fate fate = Fate::content;
@@ -51,7 +54,7 @@ struct Event {
   std::uint16_t repairs = 0;                        // of tool_call_end: bits of Repair
   FinishReason finish_reason = FinishReason::stop;  // of finish
   std::int32_t index = -1;                          // the call's index, or -1
-  std::uint32_t text_begin = 0, text_end = 0;       // into Events::text
+  std::uint32_t text_begin = 0, text_end = 0;       // into Events::text; of a begin: `written_as`
   std::uint32_t name_begin = 0, name_end = 0;
   std::uint32_t id_begin = 0, id_end = 0;
   const char* reason = "";  // of malformed and dropped
@@ -76,8 +79,9 @@ class Events {
   /// Appends text to the last event if it has the same kind and call; otherwise adds an event.
   void add_text(EventKind kind, std::int32_t index, std::string_view text, std::uint64_t token_end,
                 const char* reason = "");
+  /// `written_as`: the other family whose call it is.
   void add_begin(std::int32_t index, std::string_view name, std::string_view id,
-                 std::uint64_t token_end);
+                 std::uint64_t token_end, std::string_view written_as = {});
   void add_end(std::int32_t index, CallStatus status, std::uint64_t token_end,
                std::uint16_t repairs = 0);
   /// Appends another buffer; each event keeps the token at which it ends.

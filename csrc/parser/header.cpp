@@ -2,24 +2,15 @@
 
 #include <algorithm>
 
+#include "text/has_word.h"
 #include "text/white_space.h"
 
 namespace unspool {
 
 namespace {
 
-// Whether `text` contains `word` as a whole word.
-bool has_word(std::string_view text, std::string_view word) {
-  const auto is_edge = [&](std::size_t at) {
-    // `analysis` in `<|channel|>analysis<|message|>`, but not in `analysis_tool`.
-    return at >= text.size() || is_space(text[at]) || text[at] == '<' || text[at] == '>';
-  };
-  for (std::size_t at = text.find(word); at != std::string_view::npos;
-       at = text.find(word, at + 1)) {
-    if ((at == 0 || is_edge(at - 1)) && is_edge(at + word.size())) return true;
-  }
-  return false;
-}
+// `analysis` is a word of `<|channel|>analysis<|message|>`, and not of `analysis_tool`.
+bool is_beside_word(char c) { return is_space(c) || c == '<' || c == '>'; }
 
 }  // namespace
 
@@ -86,7 +77,7 @@ bool Header::says(std::string_view text, std::string_view word) const {
   const std::string_view to = trim(markup().recipient);
   const bool names_recipient = !to.empty() && word.starts_with(to);
   return names_recipient ? recipient(text) == word.substr(to.size())
-                         : has_word(last_part(text), word);
+                         : has_word(last_part(text), word, is_beside_word);
 }
 
 bool Header::announces_reasoning(std::string_view text) const {

@@ -17,7 +17,7 @@ constexpr std::size_t kMaxHeaderBytes = 1024;
 void HeaderReader::begin(std::size_t markup) {
   header_.open(markup);
   at_.markup = static_cast<std::uint8_t>(markup);
-  at_.is_for_user = false;
+  at_.headed = Place::Headed::no;
   core_.raw.clear();
   of_turn_ = 0;
   core_.enter(State::markup);
@@ -180,7 +180,10 @@ void HeaderReader::on_close(const MarkerCursor::Found& match, std::string_view h
       header_.announces_reasoning(header) || header_.announces_reasoning(header.substr(of_turn));
   audit_header(std::exchange(core_.raw, {}), is_reasoning);
   // What is quoted to the user is no call: the header cannot be forged where tokens open it.
-  core_.after_markup(markup.close.after, !is_reasoning && header_.announces_text(header));
+  const bool is_text = !is_reasoning && markup.says_what_follows() && !is_blank(header);
+  core_.after_markup(markup.close.after, !is_text                         ? Place::Headed::no
+                                         : header_.announces_text(header) ? Place::Headed::for_user
+                                                                          : Place::Headed::yes);
   at_.skip_is_reasonings = is_reasoning;
   if (!is_reasoning) return;
   at_.boundary = Boundary::none;

@@ -13,7 +13,7 @@
 // Two things make a header text again. Its opener may be a mention (trial: the text before it, or a
 // text that no header can have, shows it). Or nothing ends it within 1,024 bytes. The prompt's turn
 // may have opened the header, as in `<|start|>assistant`: `of_turn_` says how many bytes are the
-// turn's, since these are neither emitted nor audited.
+// turn's. These have their fate already.
 #pragma once
 
 #include <cstddef>

@@ -50,7 +50,7 @@ Parser::Parser(std::shared_ptr<const Format> format, ParserOptions options)
       content_(core_, *this, call_, echo_),
       header_(core_, *this, call_),
       trial_(core_, *this, header_, call_),
-      turn_(core_, *this, header_, call_, trial_) {
+      turn_(core_, *this, header_, call_) {
   // Without a prompt the format says how a turn begins, for example inside reasoning.
   turn_.begin();
 }
@@ -59,7 +59,7 @@ Parser::Parser(std::shared_ptr<const Format> format, ParserOptions options)
 static_assert(sizeof(EchoReader) == sizeof(RegionReader));
 static_assert(sizeof(ContentReader) == sizeof(RegionReader) + 3 * sizeof(void*));
 static_assert(sizeof(TrialReader) == sizeof(RegionReader) + 2 * sizeof(void*));
-static_assert(sizeof(TurnReader) == sizeof(RegionReader) + 3 * sizeof(void*));
+static_assert(sizeof(TurnReader) == sizeof(RegionReader) + 2 * sizeof(void*));
 
 Parser::Parser(const Parser& other)
     : core_(other.core_),
@@ -68,14 +68,13 @@ Parser::Parser(const Parser& other)
       content_(core_, *this, call_, echo_),
       header_(other.header_, core_, *this, call_),
       trial_(core_, *this, header_, call_),
-      turn_(core_, *this, header_, call_, trial_) {}
+      turn_(core_, *this, header_, call_) {}
 
 void Parser::expect_ids() {
   core_.expect_ids();
-  call_.expect_ids();
   // The markers are others from here on: those that are tokens are no longer matched by their
   // spelling.
-  core_.reset_cursor();
+  turn_.expect_ids();
 }
 
 Region Parser::region() const {
@@ -108,17 +107,29 @@ bool Parser::reads_special() const {
 
 EventParser::Progress Parser::progress() const {
   const State state = core_.at.state;
-  const Trial& trial = core_.trial;
-  const bool is_rehearsing = core_.is_rehearsing();
-  // A call on trial is not announced yet.
-  const std::uint32_t calls =
-      trial.is_on() ? core_.calls.count_to(trial.start().calls.index) : core_.calls.count();
-  const bool is_undecided = is_rehearsing || core_.echo.is_begun() || state == State::fence ||
+  const bool is_undecided = core_.echo.is_begun() || state == State::fence ||
                             state == State::markup || call_.may_be_content();
-  return {is_rehearsing ? Region::reasoning : region_of_state(), calls, is_undecided};
+  const Trial& trial = core_.trial;
+  if (!trial.is_on()) [[likely]]
+    return {region_of_state(), core_.calls.count(), is_undecided};
+  // A call on trial is not announced yet.
+  const std::uint32_t calls = core_.calls.count_to(trial.start().calls.index);
+  if (core_.is_rehearsing()) return {Region::reasoning, calls, true};
+  return {region_of_state(), calls, is_undecided};
 }
 
 void Parser::add_held(Held& out, bool as_text) const {
+  const std::size_t left_out = core_.turn_left();
+  // A call that the prompt has opened is emitted whole.
+  const bool is_whole = core_.calls.is_open() && !core_.trial.is_on() && !as_text;
+  if (left_out == 0 || is_whole) [[likely]]
+    return add_all_held(out, as_text);
+  Held held;
+  add_all_held(held, as_text);
+  out.add(held, left_out);
+}
+
+void Parser::add_all_held(Held& out, bool as_text) const {
   // A trial holds everything since its marker, whichever reader is reading it.
   if (core_.trial.is_on()) return trial_.add_held(out);
   const Place& at = core_.at;
@@ -133,8 +144,8 @@ void Parser::add_held(Held& out, bool as_text) const {
   out.add(HeldReason::call, core_.echo.held());
   switch (at.state) {
     case State::content:
-    case State::reasoning:
-    case State::malformed: return out.add(core_.cursor);
+    case State::reasoning: return out.add(core_.cursor);
+    case State::malformed: out.add(HeldReason::call, core_.raw); return out.add(core_.cursor);
     case State::markup:
       out.add(HeldReason::header, core_.raw);
       return out.add(HeldReason::header, core_.cursor.held());
@@ -213,6 +224,7 @@ void Parser::read_letter(Symbol symbol, std::string_view literal) {
     return core_.ignore(literal, 0, call_.pending_bytes());
   }
   if (at.state == State::body && call_.read_token_in_body(symbol, literal)) return;
+  call_.give_up_next();
   // A token is never part of a fence, so the backticks were text.
   if (at.state == State::fence) core_.release_raw();
   if (at.state == State::opening && call_.read_token_after_opener(symbol, literal)) return;
@@ -261,8 +273,13 @@ std::size_t Parser::read_some(std::string_view text) {
     case State::opening: return call_.read_opening(text[0]);
     case State::header: return call_.read_name(text);
     case State::body: return call_.read_body(text);
-    case State::reasoning:
-    case State::malformed: break;
+    case State::malformed: {
+      const std::size_t size = call_.before_next(text);
+      if (size == 0) return call_.read_next(text[0]);
+      text = text.substr(0, size);
+      break;
+    }
+    case State::reasoning: break;
   }
   const MarkerCursor::Found match =
       core_.cursor.put(text, [this](std::string_view piece) { release(piece); });

@@ -16,7 +16,7 @@
 //   malformed                  CallReader               what may follow the call
 //
 // A marker that may be a mention is tried first (TrialReader). The part of the answer that the
-// prompt has written is read before the output, without events (TurnReader).
+// prompt has written is read like output (TurnReader), but it is not emitted.
 #pragma once
 
 #include <cstdint>
@@ -50,9 +50,7 @@ class Parser final : public EventParser, private Dispatcher {
     core_.write_paths_to(std::move(paths));
   }
   void expect_ids() override;
-  void put_prompt(std::string_view prompt) override {
-    turn_.read(turn_of(core_.program(), prompt));
-  }
+  void put_prompt(std::string_view prompt) override { turn_.read_prompt(prompt); }
   void put_text(std::string_view text, std::uint64_t token_end, Events& out) override;
   void put_token(Symbol symbol, std::uint64_t token_end, Events& out) override;
   void put_special(std::string_view text, std::uint64_t token_end, Events& out) override;
@@ -93,6 +91,7 @@ class Parser final : public EventParser, private Dispatcher {
   Region region_of_state() const;
   void finish_text();
   void add_held(Held& out, bool as_text) const;
+  void add_all_held(Held& out, bool as_text) const;
 
   ParserCore core_;
   CallReader call_;

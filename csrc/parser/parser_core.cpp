@@ -1,6 +1,7 @@
 #include "parser/parser_core.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "text/white_space.h"
 
@@ -23,6 +24,7 @@ ParserCore::ParserCore(std::shared_ptr<const Format> format, ParserOptions some)
       format_(std::move(format)),
       program_(format_->program()),
       options_(std::move(some)) {
+  begin_audit();
   if (options_.label_paths) labels = std::make_unique<CallLabels>(options_.label_paths);
 }
 
@@ -49,7 +51,7 @@ void ParserCore::reset_cursor() {
 }
 
 const MarkerSet& ParserCore::markers_of_content() const {
-  if (at.is_for_user) return markers().for_user;
+  if (at.headed == Place::Headed::for_user) return markers().for_user;
   if (closes_something())
     return at.reasoning_is_cut ? markers().inside_cut_reasoning : markers().inside;
   if (at.reasoning_is_cut) return markers().after_cut_reasoning;
@@ -64,15 +66,70 @@ const MarkerSet& ParserCore::markers_of_rehearsal() const {
   return is_strict() && closes_something() ? markers().rehearsed_section : markers().rehearsal;
 }
 
-void ParserCore::after_markup(std::string_view skip, bool is_for_user) {
-  at.is_for_user = is_for_user;
+void ParserCore::after_markup(std::string_view skip, Place::Headed headed) {
+  at.headed = headed;
   at.boundary = Boundary::after_markup;
   at.skip = skip;
   enter(State::content);
 }
 
+void ParserCore::leave_out_turn(std::size_t bytes) {
+  turn_->bytes = bytes;
+  // Without an audit, the bytes are only counted.
+  audit_trail_ = std::make_unique<AuditTrail>();
+  audit_trail_->leave_out(options_.audit ? bytes : std::numeric_limits<std::uint64_t>::max());
+}
+
+void ParserCore::forget_turn() {
+  if (turn_) calls = turn_->before;
+  turn_.reset();
+  begin_audit();
+}
+
+void ParserCore::begin_audit() {
+  audit_trail_ = options_.audit ? std::make_unique<AuditTrail>() : nullptr;
+}
+
+void ParserCore::close_calls(std::int32_t count) {
+  CallTally rest;
+  const auto drop_closed = [&](Events& events) {
+    Events open;
+    for (const Event& event : events.list()) {
+      if (event.index < count) continue;
+      if (event.kind == EventKind::tool_call_end) rest.put(event.status);
+      Event renumbered = event;
+      renumbered.index -= count;
+      open.add(renumbered, events);
+    }
+    events = std::move(open);
+  };
+  drop_closed(turn_->events);
+  if (trial.is_on()) {
+    drop_closed(trial.events());
+    trial.start().calls.tally = {};
+  }
+  calls.close_first(count, rest);
+}
+
+std::size_t ParserCore::turn_left() const {
+  if (!turn_) [[likely]]
+    return 0;
+  return left_of(trial.is_on() ? trial.start().audited_bytes : audited_bytes());
+}
+
+// At every input until all of the turn has its fate.
+void ParserCore::begin_output() {
+  if (!std::exchange(turn_->is_told, true)) callers_->append(std::exchange(turn_->events, {}));
+  // A trial may go back into the turn.
+  if (trial.is_on() || audited_bytes() < turn_->bytes) return;
+  turn_.reset();
+  if (!options_.audit) audit_trail_.reset();
+}
+
 void ParserCore::write_to(Events& out, std::uint64_t end) {
   callers_ = &out;
+  if (turn_) [[unlikely]]
+    begin_output();
   events_ = trial.is_on() ? &trial.events() : callers_;
   token_end = end;
 }
@@ -159,19 +216,28 @@ void ParserCore::emit_content(std::string_view text) {
   }
   at.has_content = true;
   at.last_byte = text.back();
-  events_->add_text(EventKind::content, -1, text, token_end);
+  if (const auto sent = of_output(text); !sent.empty()) {
+    if (at.headed != Place::Headed::no && options_.marks_headed_text) {
+      events_->add_text(EventKind::content, -1, sent, token_end, kHeaded);
+    } else {
+      events_->add_text(EventKind::content, -1, sent, token_end);
+    }
+  }
   audit(Fate::content, text);
 }
 
 void ParserCore::emit_reasoning(std::string_view text) {
   at.reasoning_is_empty = false;
   at.last_byte = text.back();
-  events_->add_text(EventKind::reasoning, -1, text, token_end);
+  if (const auto sent = of_output(text); !sent.empty())
+    events_->add_text(EventKind::reasoning, -1, sent, token_end);
   audit(Fate::reasoning, text);
 }
 
 void ParserCore::put_malformed(std::string_view text, const char* problem) {
-  events_->add_text(EventKind::malformed, -1, text, token_end, problem);
+  const std::string_view sent = of_output(text);
+  if (!sent.empty() || text.empty())
+    events_->add_text(EventKind::malformed, -1, sent, token_end, problem);
   audit(Fate::malformed, text);
 }
 
@@ -189,30 +255,31 @@ void ParserCore::put_call_text(Fate fate, std::string_view text, LabelPart part,
   if (echo.records()) echo.add(text);
   ByteLabel label{fate, false, part, calls.text_index(), path};
   if (calls.is_over()) label = {.fate = Fate::malformed, .call = label.call};
-  if (options_.audit) audit_trail_.put(label, text, *events_);
-  if (calls.wants_text()) calls.put_text(text, token_end, *events_);
+  const std::string_view sent = of_output(text);
+  if (audit_trail_) audit_trail_->put(label, text, *events_);
+  if (calls.wants_text()) calls.put_text(sent, token_end, *events_);
 }
 
 void ParserCore::ignore(std::string_view marker, std::size_t kept, std::size_t pending,
                         LabelPart part) {
-  if (!options_.audit) return;
-  std::uint64_t place = audit_trail_.bytes() + at.idle.size() + at.space.size();
+  if (!audit_trail_) return;
+  std::uint64_t place = audited_bytes() + at.idle.size() + at.space.size();
   if (trial.is_on()) {
     place = trial.start().begin_at + trial.marker().size() + trial.input().size() - kept;
   } else {
-    place += pending + audit_trail_.ignored_bytes();
+    place += pending + audit_trail_->ignored_bytes();
   }
-  audit_trail_.ignore(marker, place, labels ? part : LabelPart::none, *events_);
+  audit_trail_->ignore(marker, place, labels ? part : LabelPart::none, *events_);
 }
 
 // Special tokens in text that is emitted as content.
 void ParserCore::leave_out_specials() {
   if (!labels) return;
-  const std::uint64_t begin = audit_trail_.bytes() + at.idle.size() + at.space.size();
+  const std::uint64_t begin = audited_bytes() + at.idle.size() + at.space.size();
   for (const auto& [at_byte, size] : specials) {
     if (at_byte >= raw.size()) break;
     const std::string text = raw.substr(at_byte, size);
-    audit_trail_.ignore(text, begin + at_byte, LabelPart::left_out, *events_);
+    audit_trail_->ignore(text, begin + at_byte, LabelPart::left_out, *events_);
   }
 }
 
@@ -305,9 +372,10 @@ void ParserCore::begin_trial(const MarkerCursor::Found& found) {
 }
 
 void ParserCore::begin_trial(std::string_view marker, bool is_token) {
-  const std::uint64_t audited = audit_trail_.bytes();
+  const std::uint64_t audited = audited_bytes();
   const std::size_t waiting = at.idle.size() + at.space.size();
-  const std::uint64_t begin_at = audited + waiting + audit_trail_.ignored_bytes(waiting);
+  const std::uint64_t begin_at =
+      audited + waiting + (audit_trail_ ? audit_trail_->ignored_bytes(waiting) : 0);
   trial.rehearsed_bytes = 0;
   trial.has_call_markup = false;
   trial.begin(marker, is_token, {at, calls.place(), audited, begin_at});
@@ -329,7 +397,8 @@ void ParserCore::drop_trial() {
   raw.clear();
   Trial::Start& start = trial.start();
   calls.go_back(start.calls);
-  audit_trail_.go_back(start.audited_bytes, start.begin_at + (trial.is_of_turn() ? 0 : 1));
+  if (audit_trail_)
+    audit_trail_->go_back(start.audited_bytes, start.begin_at + (trial.is_of_turn() ? 0 : 1));
   at = std::move(start.place);
   enter(at.state);
 }

@@ -20,12 +20,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "format/format.h"
+#include "format/turn.h"
 #include "parser/audit_trail.h"
 #include "parser/call_labels.h"
 #include "parser/call_writer.h"
@@ -61,18 +63,40 @@ class ParserCore {
 
   /// The output is token ids: markers are matched by id.
   void expect_ids() { options_.by_id = true; }
-  /// Reads the part of the answer that the prompt has written: it is text, and has no audit.
+  /// Reads what the prompt has written of the answer. What becomes of its bytes is never emitted,
+  /// however late it is known; of its calls only those are that it does not close.
   template <typename Read>
-  void read_turn(Read&& read) {
-    const bool audits = std::exchange(options_.audit, false);
-    const bool by_id = std::exchange(options_.by_id, false);
+  void read_turn(const PromptTurn& turn, Read&& read) {
+    auto begun = std::make_unique<Turn>(Turn{
+        .header = std::string(turn.header), .written = std::string(turn.written), .before = calls});
+    write_to(begun->events, 0);
+    turn_ = std::move(begun);
+    leave_out_turn(turn.header.size() + turn.written.size());
     reads_turn_ = true;
     read();
     reads_turn_ = false;
-    options_.audit = audits;
-    options_.by_id = by_id;
   }
-  bool reads_turn() const { return reads_turn_; }
+  /// The number of calls that the turn has closed; only the others are emitted.
+  void close_calls(std::int32_t count);
+  /// The next `bytes` are the prompt's.
+  void leave_out_turn(std::size_t bytes);
+  /// The prompt has written nothing of the answer.
+  void forget_turn();
+  /// The turn, until the output begins.
+  std::optional<PromptTurn> turn() const {
+    if (!turn_ || turn_->is_told) return {};
+    return PromptTurn{turn_->header, turn_->written};
+  }
+  /// How many bytes of the prompt have no fate yet.
+  std::size_t turn_left() const;
+  /// The part of `text`, whose fate is known now, that is not the prompt's.
+  std::string_view of_output(std::string_view text) const {
+    if (!turn_) [[likely]]
+      return text;
+    return text.substr(std::min(text.size(), left_of(audited_bytes())));
+  }
+  /// What became of the last bytes that are not white space; only while the turn is read.
+  Fate last_fate() const { return audit_trail_->last(); }
 
   void write_paths_to(std::shared_ptr<CallPaths> paths) {
     options_.label_paths = paths;
@@ -86,7 +110,7 @@ class ParserCore {
   void enter(Place::State state);
   void reset_cursor();
   /// After a marker: white space up to the next marker is markup, and `skip` always is.
-  void after_markup(std::string_view skip, bool is_for_user = false);
+  void after_markup(std::string_view skip, Place::Headed headed = Place::Headed::no);
   /// The repairs of a call that begins, from the markers before it.
   std::uint16_t take_slip() {
     return std::exchange(at.has_slip, false) ? std::uint16_t{kMarkup} : std::uint16_t{0};
@@ -108,13 +132,13 @@ class ParserCore {
     put_call_text(fate, text, LabelPart::none, CallPaths::kRoot);
   }
   void put_call_text(Fate fate, std::string_view text, LabelPart part, CallPaths::Id path);
-  bool keeps_call_text() const { return options_.audit || calls.wants_text() || echo.records(); }
+  bool keeps_call_text() const { return audit_trail_ || calls.wants_text() || echo.records(); }
   /// A call has ended with its closer.
   void expect_echo(std::string_view closer);
   void audit(Fate fate, std::string_view text, bool of_reasoning = false) {
-    if (!options_.audit) return;
+    if (!audit_trail_) return;
     const LabelPart part = is_end(fate, text) ? LabelPart::end : LabelPart::none;
-    audit_trail_.put({fate, of_reasoning, part}, text, *events_);
+    audit_trail_->put({fate, of_reasoning, part}, text, *events_);
   }
   /// The same for markers that may have been held, in order.
   void audit_idle(bool of_reasoning = false);
@@ -190,7 +214,24 @@ class ParserCore {
   void visit(Archive& archive);
 
  private:
-  bool is_strict() const { return options_.by_id && format_->is_strict(); }
+  // The part of the answer that the prompt has written, until all of its bytes have a fate.
+  struct Turn {
+    std::string header = {}, written = {};  // read again if the output is token ids
+    CallWriter before;                      // the calls before it
+    Events events = {};                     // of the calls that it does not close
+    std::uint64_t bytes = 0;                // the first ones of the audit, which are the prompt's
+    bool is_told = false;                   // the output has begun, with these events
+
+    void visit(Archive& archive) { archive(header, written, before, events, bytes, is_told); }
+  };
+  // The prompt's own markers need no token.
+  bool is_strict() const { return options_.by_id && format_->is_strict() && !reads_turn_; }
+  std::size_t left_of(std::uint64_t bytes) const {
+    return static_cast<std::size_t>(turn_->bytes - std::min(turn_->bytes, bytes));
+  }
+  void begin_output();
+  void begin_audit();
+  std::uint64_t audited_bytes() const { return audit_trail_ ? audit_trail_->bytes() : 0; }
   const MarkerSet& markers_of_content() const;
   const MarkerSet& markers_of_rehearsal() const;
   std::string_view drop_label(std::string_view text);
@@ -207,8 +248,9 @@ class ParserCore {
   const Program& program_;  // of the format
   ParserOptions options_;
   bool reads_turn_ = false;
-  AuditTrail audit_trail_;
-  Events* events_ = nullptr;  // the caller's, or the trial's
+  ClonedPtr<Turn> turn_;
+  ClonedPtr<AuditTrail> audit_trail_;  // with an audit, and while bytes of the prompt are left
+  Events* events_ = nullptr;           // the caller's, or the trial's
   Events* callers_ = nullptr;
 };
 

@@ -64,7 +64,7 @@ bool is_sound(const Place& at, const Program& program) {
   // The host may begin in reasoning that the format does not have. No marker is searched for there.
   const bool needs_reasoning = at.reasoning_is_cut || at.markup_return == Place::State::reasoning;
   if (needs_reasoning && !program.reasoning) return false;
-  if (at.is_for_user && !program.has_texts_for_user()) return false;
+  if (at.headed == Place::Headed::for_user && !program.has_texts_for_user()) return false;
   return !has_label || (program.reasoning && at.label_read < program.reasoning->label.size());
 }
 
@@ -96,8 +96,9 @@ void Place::visit(Archive& archive) {
   archive.choice(markup_return, State::malformed);
   archive.choice(boundary, Boundary::after_markup);
   archive.choice(line, Line::inside);
+  archive.choice(headed, Headed::for_user);
   archive(call, markup, bare_candidate, last_byte, in_section, in_fence, closer_pending);
-  archive(closer_is_calls, may_chain, has_slip, reasoning_is_empty, has_content, is_for_user);
+  archive(closer_is_calls, may_chain, has_slip, reasoning_is_empty, has_content);
   archive(reasoning_is_cut, skip_is_reasonings, label_read, space, idle);
   archive.view(skip);
 }
@@ -126,11 +127,14 @@ void ParserCore::visit(Archive& archive) {
   // Set at the beginning of every put.
   archive.scratch(events_, callers_, token_end, reads_turn_);
   archive(options_.by_id, at, trial);
+  archive.part(turn_, [this] { return std::make_unique<Turn>(Turn{.before = calls}); });
+  archive.part(audit_trail_, [] { return std::make_unique<AuditTrail>(); });
+  archive.expect(audit_trail_ || (!options_.audit && !turn_));
   archive.expect(is_sound(at, program_));
   archive.expect(!trial.is_on() || (is_sound(trial.start().place, program_) &&
                                     begins_trial(trial.start().place, *format_)));
   cursor.visit(archive, sets_of(markers()));
-  archive(echo, calls, raw, specials, audit_trail_);
+  archive(echo, calls, raw, specials);
   if (labels) archive(*labels);
 }
 
@@ -138,8 +142,8 @@ void CallReader::visit(Archive& archive) {
   archive.given(parser_);
   archive(opener_, opener_bytes_, repairs_, in_parameter_, has_called_, is_announced_,
           awaits_body_);
-  archive(has_closer_, malformed_is_empty_, section_is_malformed_, name_, pending_text_,
-          body_call_);
+  archive(has_closer_, malformed_is_empty_, section_is_malformed_, follows_fault_, holds_closer_,
+          closer_read_, name_, pending_text_, body_call_);
   archive.literal(problem_);
   const std::size_t openers = core_.format().openers().size();
   archive.expect(opener_ < std::max<std::size_t>(openers, 1));

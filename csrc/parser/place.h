@@ -33,6 +33,9 @@ struct Place {
   /// The position in the line; a call without an opener may begin only at some positions.
   enum class Line : std::uint8_t { start, begin, inside };
 
+  /// Whether a header announced the content, and says that it is for the user: it holds no call.
+  enum class Headed : std::uint8_t { no, yes, for_user };
+
   /// Whether a call has been opened and not ended.
   bool is_in_call() const {
     return state == State::opening || state == State::header || state == State::body;
@@ -56,7 +59,7 @@ struct Place {
   bool reasoning_is_empty = true;
   bool reasoning_is_cut = false;  // a call ended it; its own closer may still come
   bool has_content = false;
-  bool is_for_user = false;                    // a header says so: the content holds no call
+  Headed headed = Headed::no;                  // of the content
   bool skip_is_reasonings = false;             // the last marker was the reasoning's
   std::size_t label_read = std::string::npos;  // of ReasoningRegion::label; npos: not expected
   std::string_view skip;                       // white space that belongs to the last marker

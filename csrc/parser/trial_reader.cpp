@@ -46,9 +46,6 @@ void TrialReader::try_marker(const MarkerCursor::Found& match) {
 bool TrialReader::is_mention(const MarkerCursor::Found& match) const {
   if (is_tried(match) && core_.trial.is_read_again(match)) return true;
   const Role role = static_cast<Role>(match.marker->role);
-  // A call in the turn's reasoning is over: the prompt has answered it.
-  const bool is_call = role == Role::call_open || role == Role::section_open;
-  if (core_.reads_turn() && is_call && at_.state == State::reasoning) return true;
   const bool is_amid_reasoning = at_.state == State::reasoning && !at_.reasoning_is_empty;
   if (role == Role::reasoning_open) {
     if (at_.state == State::reasoning) return is_amid_reasoning;  // no nesting

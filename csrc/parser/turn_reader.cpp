@@ -1,5 +1,6 @@
 #include "parser/turn_reader.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -20,73 +21,99 @@ void TurnReader::begin() {
   }
 }
 
-void TurnReader::read(std::string_view turn) {
-  forget(begins_in_reasoning(core_.program(), turn) ? State::reasoning : State::content);
-  if (turn.empty()) return;
-  read_quietly(turn);
-  keep_what_is_open();
+void TurnReader::read_prompt(std::string_view prompt) {
+  for (const PromptTurn& turn : turns_of(core_.program(), prompt)) {
+    read(turn);
+    if (is_open()) return;
+  }
 }
 
-void TurnReader::read_quietly(std::string_view turn) {
-  Events unused;
-  // The prompt is not output: its events go nowhere.
-  core_.write_to(unused, 0);
-  core_.read_turn([&] {
+void TurnReader::expect_ids() {
+  const std::optional<PromptTurn> turn = core_.turn();
+  if (!turn) return core_.reset_cursor();
+  // Copies, because the core forgets the turn before it reads another.
+  const std::string header(turn->header), written(turn->written);
+  read({header, written});
+}
+
+void TurnReader::read(const PromptTurn& turn) {
+  forget(begins_in_reasoning(core_.program(), turn.written) ? State::reasoning : State::content);
+  if (turn.header.empty() && turn.written.empty()) return;
+  core_.read_turn(turn, [&] {
     core_.reset_cursor();
-    parser_.read_text(turn);
-    if (at_.state == State::content || at_.state == State::reasoning) flush_cursor();
-    trial_.act();
-    // The prompt is complete, so what is still on trial counts. A header may go on in the output.
-    if (at_.state != State::markup) core_.settle_trial();
+    put(turn.header);
+    if (at_.state == State::markup) try_header(turn);
+    put(turn.written);
   });
+  // What follows a call in the turn's reasoning is its tool's output, and the reasoning goes on.
+  if (at_.reasoning_is_cut && core_.is_amid_text() && !core_.trial.is_on()) {
+    at_.reasoning_is_cut = at_.reasoning_is_empty = false;
+    flush_cursor();
+    core_.enter(State::reasoning);
+  }
+  const std::int32_t begun = core_.calls.index() + 1;
+  core_.close_calls(begun - (core_.calls.is_open() || lacks_closer() ? 1 : 0));
 }
 
-// Keeps what the turn has opened: the reasoning, a header, all calls, or one call before its name.
-void TurnReader::keep_what_is_open() {
-  if (at_.state == State::markup && header_.markup().is_inline) at_.state = at_.markup_return;
-  if (at_.state == State::markup) return try_header();
-  // `forget` resets the position; only what the output continues is copied back.
-  const Place read = at_;
-  const bool opens_call =
-      read.is_in_call() && !core_.calls.is_open() && is_blank(call_.after_opener());
-  const bool is_text = read.state == State::content ? read.boundary != Boundary::after_markup
-                                                    : read.state != State::reasoning && !opens_call;
-  // Nothing is open that the output could continue.
-  if (is_text) return forget(State::content);
-  forget(read.state, true);
-  at_.call = read.call;
-  at_.skip = read.skip;
-  at_.skip_is_reasonings = read.skip_is_reasonings;
-  at_.in_section = read.in_section;
-  // Between the calls of a section, where a bare call may begin.
-  if (read.in_section && read.state == State::content) at_.boundary = Boundary::after_markup;
-  if (read.label_read == 0) at_.label_read = 0;
-  core_.reset_cursor();
+// A prompt has no ids any more: its markers that are tokens are what a tokenizer would make of it.
+void TurnReader::put(std::string_view text) {
+  if (!core_.options().by_id) return parser_.read_text(text);
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < text.size();) {
+    const Symbol symbol = core_.format().symbol_at(text.substr(i));
+    if (symbol == 0) {
+      ++i;
+      continue;
+    }
+    const std::string_view token = core_.format().symbol_text(symbol);
+    parser_.read_text(text.substr(begin, i - begin));
+    parser_.read_token(symbol, token);
+    begin = i += token.size();
+  }
+  parser_.read_text(text.substr(begin));
 }
 
-// The turn has opened a header. If the output does not continue one, all of it is content.
-void TurnReader::try_header() {
-  const std::size_t markup = at_.markup;
-  std::string header = std::move(core_.raw);
-  forget(State::content);
+// Whether the last call is whole, and its closer is still to come.
+bool TurnReader::lacks_closer() const {
+  return core_.calls.index() >= 0 && !core_.calls.is_open() && call_.has_closer() &&
+         at_.state == State::content && at_.boundary == Boundary::after_markup &&
+         is_blank(at_.space) && core_.last_fate() == Fate::tool_call;
+}
+
+// Whether the turn has opened calls, one at least beyond its opener, that are not closed.
+bool TurnReader::is_open() const {
+  return at_.in_section || lacks_closer() || core_.calls.is_open() ||
+         (at_.is_in_call() && !is_blank(call_.after_opener()));
+}
+
+// The marker of the turn opens a header. If what follows does not continue one, it is content.
+void TurnReader::try_header(const PromptTurn& turn) {
+  const std::string header = std::exchange(core_.raw, {});
+  core_.trial.end();
+  core_.trial.forget();
+  core_.leave_out_turn(turn.written.size());
+  header_.hold_opener({});  // it is the turn's
+  const std::size_t markup = std::exchange(at_, {}).markup;
   core_.begin_trial({}, false);
   core_.trial.tries_call = core_.trial.opens_section = core_.trial.is_word = false;
-  // A trial without a marker: if the header fails, all that the output wrote is content.
+  // A trial without a marker: if the header fails, all that follows it is read again.
   core_.trial.is_amid_line = true;
-  header_.go_on(markup, std::move(header));
+  header_.go_on(markup, header);
 }
 
-void TurnReader::forget(State state, bool keeps_body) {
+void TurnReader::forget(State state) {
   at_ = {};
   core_.raw.clear();
   core_.specials.clear();
-  call_.reset(keeps_body);
+  call_.reset();
   header_.reset();
   core_.trial.end();
   core_.trial.forget();
   core_.trial.outcome = Outcome::open;
   core_.trial.replay_left = 0;
   core_.calls.go_back({});
+  core_.echo = {};
+  core_.forget_turn();
   core_.enter(state);
 }
 

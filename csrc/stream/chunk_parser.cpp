@@ -4,7 +4,7 @@
 //   text       Utf8Stream ─► parser: characters that are split over chunks are joined
 //   ids        Detokenizer ─► parser; a marker's token goes past the detokenizer, as a symbol
 //   both       the ids predict the text, TextAligner finds each token's place in the host's text
-//   ids, but no vocabulary: they are only counted, and the answer has no text
+//   both, but no vocabulary: as text, and the ids are only counted
 //
 // A token goes through four questions, in this order: Is the answer over (a stop string)? Is the id
 // a marker of the format (`marker_of`)? Is it a special token that the text omits? Else it is text.
@@ -56,14 +56,14 @@ std::shared_ptr<const Format> checked(std::shared_ptr<const Format> format) {
 
 ChunkParser::ChunkParser(std::shared_ptr<const Format> format, ChunkParserOptions options)
     : format_(checked(format)),
-      vocabulary_(options.vocabulary),
+      tools_(options.parser.tools),
       skip_special_tokens_(options.detokenizer.skip_special_tokens),
       stop_in_(options.stop_in),
       start_is_given_(options.parser.starts_in_reasoning.has_value()),
       kept_reasoning_(start_is_given_ ? nullptr : std::move(options.kept_reasoning)),
       builder_(options.keeps_message) {
   // A label is of a token, and without a vocabulary no byte is known to be of one.
-  if (options.labels && !vocabulary_)
+  if (options.labels && !options.vocabulary)
     throw ArgumentError("labels are of token ids; pass tokenizer=");
   make_parser(std::move(format), std::move(options.parser), options.labels);
   repeats_tag_ = kept_reasoning_ && starts_in_reasoning(kept_reasoning_, {});
@@ -74,17 +74,19 @@ ChunkParser::ChunkParser(std::shared_ptr<const Format> format, ChunkParserOption
     // would also find a stop string in reasoning, arguments and markup.
     detokenizer.stop.clear();
   }
-  if (vocabulary_) detokenizer_.emplace(vocabulary_, std::move(detokenizer));
+  if (options.vocabulary)
+    detokenizer_.emplace(std::move(options.vocabulary), std::move(detokenizer));
 }
 
 void ChunkParser::put_prompt(std::span<const TokenId> ids) {
   begin(Input::none);
-  if (!vocabulary_) throw ArgumentError("a prompt of token ids needs a tokenizer; pass tokenizer=");
+  if (!has_vocabulary())
+    throw ArgumentError("a prompt of token ids needs a tokenizer; pass tokenizer=");
   if (has_begun()) throw StreamError("the prompt comes before the output; this stream has begun");
   // The prompt's special tokens are its markers (`<|im_start|>`), so they are not skipped here.
   DetokenizerOptions plain;
   plain.skip_special_tokens = false;
-  Detokenizer whole(vocabulary_, plain);
+  Detokenizer whole(detokenizer_->vocabulary(), plain);
   std::string prompt;
   whole.put(ids, prompt);
   whole.end(prompt);
@@ -126,22 +128,23 @@ void ChunkParser::begin(Input input) {
   // An empty chunk does not decide: hosts send one before the first token.
   if (input_ == Input::none && input != Input::none) {
     input_ = input;
-    if (input != Input::text && vocabulary_) parser_->expect_ids();
+    if (input != Input::text && has_vocabulary()) parser_->expect_ids();
   }
 }
 
 // Drops the ids that events have reported; the others wait for their event.
 void ChunkParser::forget_told() {
+  if (told_ >= ids_begin_ + ids_.size() && ids_.size() <= kManyIds) [[likely]] {
+    ids_begin_ += ids_.size();
+    ids_.clear();
+    return;
+  }
   const std::uint64_t told = std::max(told_, ids_begin_) - ids_begin_;
   std::size_t count = static_cast<std::size_t>(std::min<std::uint64_t>(told, ids_.size()));
   const std::size_t untold = ids_.size() - count;
   // Twice the limit, so that the ids are moved once per 65,536 tokens and not at each of them.
   if (untold > 2 * kMaxUntoldIds) count += untold - kMaxUntoldIds;
-  if (count == ids_.size()) {  // as in most steps
-    ids_.clear();
-  } else {
-    ids_.erase(ids_.begin(), ids_.begin() + static_cast<std::ptrdiff_t>(count));
-  }
+  ids_.erase(ids_.begin(), ids_.begin() + static_cast<std::ptrdiff_t>(count));
   ids_begin_ += count;
   if (count > kManyIds) shrink_scratch<kManyIds * sizeof(TokenId)>(ids_);
 }
@@ -166,11 +169,16 @@ void ChunkParser::label(Events& out, bool stopped) {
   }
 }
 
-void ChunkParser::check_ids(std::span<const TokenId> ids) const {
+void ChunkParser::check_ids(std::span<const TokenId> ids, bool has_text) const {
+  if (!has_vocabulary()) {
+    // A host that sends both may send ids first, and their text later.
+    if (ids.empty() || has_text || input_ == Input::both) return;
+    throw ArgumentError(lone_ids_message());
+  }
   // Before any state changes, for the whole chunk: put_ids would throw halfway.
-  if (!vocabulary_ || vocabulary_->unknown() == UnknownId::ignored) return;
+  if (vocabulary().unknown() == UnknownId::ignored) return;
   for (const TokenId id : ids) {
-    if (!vocabulary_->is_known(id)) throw ArgumentError(unknown_id_message(id, *vocabulary_));
+    if (!vocabulary().is_known(id)) throw ArgumentError(unknown_id_message(id, vocabulary()));
   }
 }
 
@@ -198,12 +206,13 @@ void ChunkParser::put_slices(std::string_view bytes, Events& out) {
 }
 
 void ChunkParser::put_ids(std::span<const TokenId> ids, Events& out) {
+  if (!has_vocabulary()) check_ids(ids, false);
   begin(ids.empty() ? Input::none : Input::ids);
-  if (input_ == Input::both && vocabulary_) {
+  if (input_ == Input::both && has_vocabulary()) {
     const TextAligner::Sink sink = sink_to(parsed_or(out));
     for (const TokenId id : ids) expect_id(id);
     aligner().put({}, sink);
-  } else if (!vocabulary_) {
+  } else if (!has_vocabulary()) {
     // Ids without text cannot change the region.
     const Region region = parser_->region();
     for (const TokenId id : ids) {
@@ -220,7 +229,7 @@ void ChunkParser::put_ids(std::span<const TokenId> ids, Events& out) {
 void ChunkParser::put_text_and_ids(std::string_view bytes, std::span<const TokenId> ids,
                                    Events& out) {
   begin(bytes.empty() && ids.empty() ? Input::none : Input::both);
-  if (!vocabulary_) {
+  if (!has_vocabulary()) {
     const Region before = parser_->region();
     for (const TokenId id : ids) ids_.push_back(id);
     token_count_ += ids.size();
@@ -247,7 +256,7 @@ TextAligner& ChunkParser::aligner() {
 
 std::optional<Symbol> ChunkParser::marker_of(TokenId id) const {
   // Markers are added tokens, and nine in ten ids are not: one bit decides before the search.
-  return vocabulary_->is_added(id) ? format_->symbol(id) : std::nullopt;
+  return vocabulary().is_added(id) ? format_->symbol(id) : std::nullopt;
 }
 
 void ChunkParser::put_id(TokenId id, Events& out) {
@@ -267,7 +276,7 @@ template <bool kLabels>
 void ChunkParser::read_id(TokenId id, Events& out) {
   const Region before = parser_->region();
   const std::optional<Symbol> symbol = marker_of(id);
-  const bool is_skipped = !symbol && skip_special_tokens_ && vocabulary_->is_skipped(id);
+  const bool is_skipped = !symbol && skip_special_tokens_ && vocabulary().is_skipped(id);
   // A special token that a marker contains, with trust by text: it must stay in the text, or the
   // marker would never be complete.
   const bool is_spelled = is_skipped && format_->is_spelled(id);
@@ -295,7 +304,7 @@ void ChunkParser::read_id(TokenId id, Events& out) {
   ids_.push_back(id);
   ++token_count_;
   if (is_special) {
-    put_special(vocabulary_->content(id), token_count_, out);
+    put_special(vocabulary().content(id), token_count_, out);
   } else if (symbol || !text_.empty()) {
     if constexpr (kLabels)
       labels_->read(symbol ? format_->symbol_text(*symbol).size() : text_.size());
@@ -340,7 +349,7 @@ void ChunkParser::expect_id(TokenId id) {
   text_.clear();
   const std::optional<Symbol> symbol = marker_of(id);
   // Hosts differ in what they write of such a token, so the aligner gets it as optional text.
-  const bool is_token = symbol || vocabulary_->is_special(id);
+  const bool is_token = symbol || vocabulary().is_special(id);
   if (is_token) {
     detokenizer_->break_text(text_);
     if (!text_.empty()) expect_text();
@@ -350,10 +359,10 @@ void ChunkParser::expect_id(TokenId id) {
   ids_.push_back(id);
   ++token_count_;
   if (symbol) {
-    aligner().expect_token(vocabulary_->content(id), *symbol, token_count_);
+    aligner().expect_token(vocabulary().content(id), *symbol, token_count_);
   } else if (is_token) {
     const bool is_text = !skip_special_tokens_ || format_->is_spelled(id);
-    aligner().expect_special(vocabulary_->content(id), is_text, token_count_);
+    aligner().expect_special(vocabulary().content(id), is_text, token_count_);
   } else if (!text_.empty()) {
     expect_text();
   }
@@ -410,7 +419,8 @@ void ChunkParser::count(Region before, std::uint64_t count) {
     return;
   }
   const bool has_called = progress.calls != std::exchange(calls_seen_, progress.calls);
-  (has_called ? counts_.tool_calls : counts_.content) += std::exchange(undecided_, 0);
+  if (undecided_ > 0) [[unlikely]]
+    (has_called ? counts_.tool_calls : counts_.content) += std::exchange(undecided_, 0);
   const Region after = has_called ? Region::tool_call : progress.region;
   // From content, a marker counts for what it opens; from elsewhere for what it closes. So
   // `<think>` and `</think>` both count as reasoning.
@@ -424,7 +434,7 @@ void ChunkParser::count(Region before, std::uint64_t count) {
 void ChunkParser::finish(FinishReason reason, Events& out) {
   begin(Input::none);
   text_.clear();
-  if (input_ == Input::both && vocabulary_) {
+  if (input_ == Input::both && has_vocabulary()) {
     utf8_.end(text_);
     const TextAligner::Sink sink = sink_to(parsed_or(out));
     if (!text_.empty()) aligner().put(text_, sink);

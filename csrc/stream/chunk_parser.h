@@ -55,6 +55,11 @@ inline const char* strict_text_message() {
          "or leave strict_markers out";
 }
 
+/// The error for ids without text, if there is no tokenizer.
+inline const char* lone_ids_message() {
+  return "token ids need a tokenizer to become text; pass tokenizer=";
+}
+
 /// One stream. Not thread-safe. A copy is independent.
 class ChunkParser : LabelledParser {
  public:
@@ -68,17 +73,20 @@ class ChunkParser : LabelledParser {
   /// Reads text, split anywhere, even inside a character. Invalid UTF-8 becomes U+FFFD.
   void put_text(std::string_view bytes, Events& out);
 
-  /// Reads any number of token ids. Without a vocabulary they are only counted and passed on.
+  /// Reads any number of token ids. Without a vocabulary they are only counted and passed on, if
+  /// text came with ids before; otherwise this throws ArgumentError.
   void put_ids(std::span<const TokenId> ids, Events& out);
 
   /// Reads the ids of a whole output. Events have no exact spans, because most ids are read
   /// together.
   void put_output(std::span<const TokenId> ids, Events& out);
 
-  /// Throws ArgumentError for an id that the tokenizer rejects. (put_ids does so halfway.)
-  void check_ids(std::span<const TokenId> ids) const;
+  /// Throws ArgumentError for an id that the tokenizer rejects (put_ids does so halfway), and for
+  /// ids that nothing makes a text of. `has_text`: their text comes with them.
+  void check_ids(std::span<const TokenId> ids, bool has_text) const;
 
-  /// Reads a chunk with both: the ids produced the text, which may arrive later.
+  /// Reads a chunk with both: the ids produced the text, which may arrive later. Without a
+  /// vocabulary the ids are only counted and passed on.
   void put_text_and_ids(std::string_view bytes, std::span<const TokenId> ids, Events& out);
 
   /// Ends the stream; no put may follow. Throws StreamError if it has already ended.
@@ -96,13 +104,15 @@ class ChunkParser : LabelledParser {
     if (content_stop_) return content_stop_->stop_reason();
     return detokenizer_ ? detokenizer_->stop_reason() : std::string_view{};
   }
-  bool has_vocabulary() const { return vocabulary_ != nullptr; }
+  bool has_vocabulary() const { return detokenizer_.has_value(); }
   Region region() const { return parser_->region(); }
   /// What was received but not yet reported, without what the detokenizer holds. The views are
   /// valid until the next put.
   Held held() const;
   std::string extra() const { return parser_->extra(); }
   const Message& message() const { return builder_.message(); }
+  /// The request's tools; null: unknown.
+  const std::shared_ptr<const ToolSchemas>& tools() const { return tools_; }
   /// Moves the message of a finished stream out.
   Message take_message() { return builder_.take_message(); }
   /// The message so far, separately, so that a copy of a stream can be small.
@@ -150,10 +160,11 @@ class ChunkParser : LabelledParser {
   bool put_run(std::string_view text, std::size_t count, Events& out);
   void begin_label(bool is_special);
   bool leaves_out_special() const;
+  const Vocabulary& vocabulary() const { return *detokenizer_->vocabulary(); }
   TextAligner::Sink sink_to(Events& out);
 
   std::shared_ptr<const Format> format_;
-  std::shared_ptr<const Vocabulary> vocabulary_;
+  std::shared_ptr<const ToolSchemas> tools_;
   bool skip_special_tokens_;
   StopIn stop_in_;
   bool start_is_given_;       // the start does not depend on the prompt

@@ -52,8 +52,7 @@ void check_ids(const StreamRecipe& recipe, std::span<const Output> outputs) {
   if (vocabulary && vocabulary->unknown() == UnknownId::ignored) return;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (!vocabulary && !outputs[i].ids.empty()) {
-      throw ArgumentError("outputs[" + std::to_string(i) +
-                          "]: token ids need a tokenizer to become text; pass tokenizer=");
+      throw ArgumentError("outputs[" + std::to_string(i) + "]: " + lone_ids_message());
     }
     for (const TokenId id : outputs[i].ids) {
       if (vocabulary->is_known(id)) continue;

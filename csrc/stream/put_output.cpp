@@ -16,7 +16,7 @@ constexpr std::size_t kRunBytes = std::size_t{1} << 12;
 
 void ChunkParser::put_output(std::span<const TokenId> ids, Events& out) {
   // Labels need each token by itself. So does a stop string, after which nothing is read.
-  if (!vocabulary_ || labels_ || content_stop_) return put_ids(ids, out);
+  if (!has_vocabulary() || labels_ || content_stop_) return put_ids(ids, out);
   begin(ids.empty() ? Input::none : Input::ids);
   const std::array<bool, 256>& quiet = format_->quiet_bytes();
   const auto is_quiet = [&](std::string_view text) {
@@ -33,7 +33,7 @@ void ChunkParser::put_output(std::span<const TokenId> ids, Events& out) {
   };
   for (const TokenId id : ids) {
     if (is_stopped()) break;
-    if (vocabulary_->is_added(id)) {
+    if (vocabulary().is_added(id)) {
       end_run();
       put_id(id, out);
       is_settled = false;

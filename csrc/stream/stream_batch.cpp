@@ -178,7 +178,7 @@ void StreamBatch::check(const Step& step) {
     }
     check_one(slot, stream);
     try {
-      stream.streamer.stream().check_ids(step.ids_of(i));
+      stream.streamer.stream().check_ids(step.ids_of(i), false);
     } catch (const ArgumentError& error) {
       throw ArgumentError(named(slot) + ": " + error.what());
     }
@@ -302,7 +302,7 @@ void StreamBatch::feed(Stream& stream, std::span<const TokenId> ids, BatchResult
   // slot.
   entry.has_ended =
       stream.streamer.stream().is_stopped() || std::any_of(ids.begin(), ids.end(), [&](TokenId id) {
-        return std::binary_search(stream.end_ids.begin(), stream.end_ids.end(), id);
+        return std::find(stream.end_ids.begin(), stream.end_ids.end(), id) != stream.end_ids.end();
       });
 }
 

@@ -12,9 +12,9 @@ void ChunkParser::visit(Archive& archive) {
   // Checked first: states of another format would be read as nonsense.
   archive.same("format", format_->program().fingerprint,
                kept_reasoning_ ? kept_reasoning_->program().fingerprint : 0);
-  archive.same("vocabulary", vocabulary_ != nullptr);
+  archive.same("vocabulary", has_vocabulary());
   archive.same("choice of options", stop_in_, content_stop_ != nullptr, labels_ != nullptr);
-  archive.given(skip_special_tokens_, start_is_given_, texts_);
+  archive.given(skip_special_tokens_, start_is_given_, texts_, tools_);
   archive.scratch(text_);
   // A symbol is an index into the format's tables, and the bytes may be forged.
   archive.symbol_end = static_cast<std::uint32_t>(kFirstTokenSymbol + format_->symbols().size());

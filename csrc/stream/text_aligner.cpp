@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "text/common_prefix.h"
 #include "text/scratch.h"
 #include "text/white_space.h"
 
@@ -31,9 +32,8 @@ std::size_t character(std::string_view text) {
 }
 
 // Length of the common prefix, in whole characters.
-std::size_t common_prefix(std::string_view a, std::string_view b) {
-  std::size_t same = 0;
-  while (same < a.size() && same < b.size() && a[same] == b[same]) ++same;
+std::size_t common_characters(std::string_view a, std::string_view b) {
+  std::size_t same = common_prefix(a, b);
   while (same > 0 && (is_continuation(a, same) || is_continuation(b, same))) --same;
   return same;
 }
@@ -43,7 +43,7 @@ std::size_t common_prefix(std::string_view a, std::string_view b) {
 void TextAligner::expect_text(std::string_view text, std::uint64_t token_end) {
   token_end_ = token_end;
   // If items wait, the text ahead is older than they are, and cannot be this token's.
-  const std::size_t known = items_.empty() ? common_prefix(ahead_, text) : 0;
+  const std::size_t known = items_.empty() ? common_characters(ahead_, text) : 0;
   ahead_.erase(0, known);
   // Either all of it is matched, or the host's text differs: then it is of no further use.
   if (known < text.size()) ahead_.clear();
@@ -138,7 +138,7 @@ bool TextAligner::advance(const Sink& sink) {
     return true;
   }
   if (text_.empty()) return false;
-  const std::size_t same = common_prefix(text_, item.text);
+  const std::size_t same = common_characters(text_, item.text);
   if (item.is_optional) return match_optional(same, sink);
   if (same > 0) {
     sink.text(std::string_view(text_).substr(0, same), item.token_end);

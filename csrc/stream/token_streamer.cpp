@@ -76,7 +76,7 @@ void TokenStreamer::read(std::optional<std::string_view> text,
                          std::optional<std::span<const TokenId>> ids,
                          std::optional<FinishReason> finish_reason) {
   // First of all, so that a rejected id changes nothing, not even the window.
-  if (ids) parser_.check_ids(*ids);
+  if (ids) parser_.check_ids(*ids, text.has_value());
   if (window_) [[unlikely]] {
     keep_in_window(text && (ids || !text->empty()), ids.value_or(std::span<const TokenId>()));
   }
@@ -117,6 +117,7 @@ void TokenStreamer::fill(Delta& delta, const Event& event, bool with_ids) const 
   delta.finish_reason = event.finish_reason;
   delta.text = events_.text(event);
   if (event.kind == EventKind::tool_call_begin) {
+    delta.text.clear();  // the family in whose way the call is written
     delta.id = events_.id(event);
     delta.name = events_.name(event);
   } else {

@@ -5,6 +5,7 @@
 
 #include "filter/call_end_filter.h"
 #include "filter/call_filter.h"
+#include "filter/other_calls.h"
 #include "filter/reasoning_splitter.h"
 #include "filter/text_trim.h"
 #include "parser/parser.h"
@@ -16,7 +17,8 @@ std::unique_ptr<EventParser> make_event_parser(std::shared_ptr<const Format> for
                                                ParserOptions options) {
   const CallIdStyle style = format->program().call_ids;
   const ParserOptions wanted = options;
-  const bool filters = CallFilter::is_needed(wanted);
+  const bool reads_others = format->others() != nullptr && wanted.tools && !wanted.only_reasoning;
+  const bool filters = CallFilter::is_needed(wanted) || reads_others;
   // ReasoningSplitter works on the audit.
   options.audit |= wanted.only_reasoning;
   if (filters) {
@@ -28,7 +30,10 @@ std::unique_ptr<EventParser> make_event_parser(std::shared_ptr<const Format> for
   if (format->response_template() != nullptr) {
     parser = std::make_unique<TemplateParser>(std::move(format), std::move(options));
   } else {
-    parser = std::make_unique<Parser>(std::move(format), std::move(options));
+    options.marks_headed_text = reads_others;
+    parser = std::make_unique<Parser>(format, options);
+    if (reads_others)
+      parser = std::make_unique<OtherCalls>(std::move(parser), std::move(format), options);
     if (wanted.repair) parser = std::make_unique<CallEndFilter>(std::move(parser));
   }
   // The order matters. Ends are joined before calls are dropped; the splitter needs the text of

@@ -1,5 +1,7 @@
 #include "text/held.h"
 
+#include <algorithm>
+
 namespace unspool {
 
 std::string_view to_string(HeldReason reason) {
@@ -18,6 +20,15 @@ std::string_view to_string(HeldReason reason) {
     case HeldReason::ids: return "ids";
   }
   return "none";
+}
+
+void Held::add(const Held& other, std::size_t bytes) {
+  for (Part part : other.parts_) {
+    const std::size_t left_out = std::min(bytes, part.text.size());
+    part.text.remove_prefix(left_out);
+    bytes -= left_out;
+    if (!part.text.empty()) parts_.push_back(part);
+  }
 }
 
 std::size_t Held::bytes() const {

@@ -42,6 +42,9 @@ class Held {
     if (!text.empty()) parts_.push_back({HeldReason::marker, text, cursor});
   }
 
+  /// Appends another's parts, without their first `bytes`.
+  void add(const Held& other, std::size_t bytes);
+
   std::size_t bytes() const;
   std::string text() const;
 

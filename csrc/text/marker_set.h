@@ -95,6 +95,8 @@ class MarkerSet {
   }
 
   bool has(State state) const { return state < nodes_.size(); }
+  /// Whether a marker begins with this byte.
+  bool is_start(char byte) const { return starts_[static_cast<unsigned char>(byte)]; }
 
   /// Fingerprint of the markers' texts.
   std::uint64_t fingerprint() const {
@@ -148,6 +150,8 @@ class MarkerCursor {
   void add_completions(std::vector<std::string_view>& out) const {
     if (set_ != nullptr && state_ != 0) set_->add_completions(state_, out);
   }
+  /// Whether a marker begins with this byte.
+  bool is_start(char byte) const { return set_->is_start(byte); }
   bool would_continue(unsigned char byte) const { return set_->next(state_, byte) != 0; }
   /// Length of the run at the start of `text` in which no marker can occur.
   std::size_t plain_run(std::string_view text) const { return is_idle() ? set_->skip(text) : 0; }

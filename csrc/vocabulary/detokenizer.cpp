@@ -12,6 +12,7 @@
 
 #include <algorithm>
 
+#include "text/common_prefix.h"
 #include "text/error.h"
 
 namespace unspool {
@@ -124,12 +125,7 @@ void Detokenizer::put_raw(TokenId id, std::string& out) {
     out += text;
     return;
   }
-  const auto same = static_cast<std::size_t>(
-      std::mismatch(text.begin(),
-                    text.begin() + static_cast<std::ptrdiff_t>(std::min(text.size(), last.size())),
-                    last.begin())
-          .first -
-      text.begin());
+  const std::size_t same = common_prefix(text, last);
   out += text.substr(0, same);
   held_in_middle_ = text.substr(same);
   held_at_end_ = last.substr(same);

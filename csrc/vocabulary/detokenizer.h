@@ -80,6 +80,8 @@ class Detokenizer {
   /// Restarts after a prompt that ends with these ids.
   void read_context(std::span<const TokenId> ids);
 
+  const std::shared_ptr<const Vocabulary>& vocabulary() const { return vocabulary_; }
+
   /// The state; the reader must have the same vocabulary and options.
   void visit(Archive& archive);
 

@@ -63,6 +63,7 @@ _MODULE_OF = {
     "StreamGenerator": "generation",
     "StreamMetrics": "generation",
     "StreamResult": "generation",
+    "Violation": "core.schema.schema_check",
     "add_special_tokens": "integrations.special_tokens",
     "bridge": "generation.bridging",
     "detect": "formats.detection",
@@ -71,10 +72,12 @@ _MODULE_OF = {
     "iterate_streamer": "integrations.iterate_streamer",
     "json_grammar": "writing.grammar.json_answer",
     "learn": "formats.learning",
+    "prepare_messages": "generation.prompts.history",
     "to_partial_args": "core.stream.partial_arguments",
 }
 
 if TYPE_CHECKING:
+    from unspool.core.schema.schema_check import Violation
     from unspool.core.stream.partial_arguments import PartialArguments, to_partial_args
     from unspool.core.vocabulary.slow_detokenizer import SlowDetokenizer
     from unspool.formats.detection import Detection, Evidence, detect
@@ -91,6 +94,7 @@ if TYPE_CHECKING:
     from unspool.generation.bridging import Bridge, bridge
     from unspool.generation.generate import generate
     from unspool.generation.prefill import PrefillConfig, PrefillReport
+    from unspool.generation.prompts.history import prepare_messages
     from unspool.generation.prompts.pieces import iter_prompt_token_pieces
     from unspool.integrations.easydel import InferenceConfig, PreCompileConfig, PromptOutput, SampleState
     from unspool.integrations.iterate_streamer import iterate_streamer
@@ -165,6 +169,7 @@ __all__ = [
     "ToolSchemas",
     "UnknownFormatError",
     "UnspoolError",
+    "Violation",
     "Vocabulary",
     "VocabularyError",
     "WireWriter",
@@ -182,6 +187,7 @@ __all__ = [
     "loss_mask",
     "parse",
     "parse_batch",
+    "prepare_messages",
     "register_format",
     "sum_logprobs",
     "to_partial_args",

@@ -198,6 +198,9 @@ def _read_config(context: click.Context, path: str | None) -> None:
 @_setting("--format", "format_", default="auto", show_default=True, help="How the model writes.")
 @_setting("--reasoning", help="The format whose reasoning is meant; 'none' for none.")
 @_setting(
+    "--also", multiple=True, help="Another format whose calls count too; 'any' for all. May be repeated."
+)
+@_setting(
     "--backend", type=click.Choice(["transformers", "native"]), default="transformers", show_default=True
 )
 @_setting("--device", help="Where the model goes, such as cuda; where it is loaded otherwise.")
@@ -288,6 +291,9 @@ def serve(model: str | None, **options: Any) -> None:
 @click.option("--tools", "tools_file", help="A JSON file with the request's tools.")
 @click.option("--tokenizer", help="A tokenizer.json, tekken.json or SentencePiece model: input is ids.")
 @click.option("--reasoning", help="The format whose reasoning is meant; 'none' for none.")
+@click.option(
+    "--also", multiple=True, help="Another format whose calls count too; 'any' for all. May be repeated."
+)
 @click.option("--tool-choice", default="auto", show_default=True)
 @click.option("--prompt", help="What the model was given, as text.")
 @click.option("--finish-reason", default="stop", show_default=True)
@@ -300,6 +306,7 @@ def parse_command(
     tools_file: str | None,
     tokenizer: str | None,
     reasoning: str | None,
+    also: tuple[str, ...],
     tool_choice: str,
     prompt: str | None,
     finish_reason: str,
@@ -320,6 +327,7 @@ def parse_command(
         read_format(format_) if format_.endswith(".toml") else format_,
         None if tools_file is None else _read_json(tools_file),
         reasoning=reasoning,
+        also=also,
         tool_choice=tool_choice,
         prompt=prompt,
         tokenizer=None if tokenizer is None else from_file(tokenizer),

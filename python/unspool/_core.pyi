@@ -672,6 +672,21 @@ class Detokenizer:
         """The stop string that ended the text, or None."""
 
 @final
+class OtherFamilies:
+    """The ways of other families to write a call (`also`). Immutable; shared by all streams."""
+
+    def __init__(self, sources: Sequence[FormatSource]) -> None:
+        """Compile the families, in the order in which they are preferred.
+
+        Raises:
+            FormatError: There are more than 255, or their markers take too much memory.
+        """
+
+    @property
+    def names(self) -> list[str]:
+        """The families. One that writes calls exactly as an earlier one is left out."""
+
+@final
 class Format:
     """A compiled format. Immutable; shared by all streams of a model. See docs/add-a-format.md."""
 
@@ -687,6 +702,7 @@ class Format:
         reasoning: bool | FormatSource = True,
         tool_calls_in_reasoning: str = "",
         unmarked_calls: bool = False,
+        others: OtherFamilies | None = None,
     ) -> None:
         """Compile a format, with the vocabulary's added tokens as (id, text).
 
@@ -699,6 +715,7 @@ class Format:
             reasoning: The format that reasoning is read with. True: this one; False: none.
             tool_calls_in_reasoning: "auto", "keep" or "end"; empty: the patterns decide.
             unmarked_calls: A JSON object without markers is a call if it matches a tool.
+            others: The other families whose calls count too.
 
         Raises:
             FormatError: The markers take too much memory.
@@ -749,6 +766,8 @@ class ToolSchemas:
 
     def __contains__(self, name: str) -> bool: ...
     def __len__(self) -> int: ...
+    def schema(self, name: str) -> str | None:
+        """The JSON Schema of a tool's parameters, as JSON text; None if there is no such tool."""
 
 _Kind = Literal[
     "content",

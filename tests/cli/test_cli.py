@@ -48,6 +48,15 @@ def test_demos_by_id_give_what_they_say(file: unspool.FormatFile) -> None:
     assert all(call.is_complete for call in by_id.tool_calls)
 
 
+def test_parse_reads_other_families(tmp_path: Path) -> None:
+    tools = tmp_path / "tools.json"
+    tools.write_text(json.dumps([{"type": "function", "function": {"name": "f"}}]))
+    text = '<minimax:tool_call>\n<invoke name="f">\n</invoke>\n</minimax:tool_call>'
+    for also, finish in ((["--also", "minimax_m2"], "tool_calls"), (["--also", "mistral"], "stop")):
+        done = run("parse", "--format", "hermes", "--tools", str(tools), "--message", *also, text=text)
+        assert json.loads(done.stdout)["finish_reason"] == finish
+
+
 def test_parse_to_deltas_and_to_a_message(tmp_path: Path) -> None:
     tools = tmp_path / "tools.json"
     tools.write_text(json.dumps([{"name": "f"}]))
@@ -94,6 +103,9 @@ def test_formats() -> None:
     ("arguments", "message"),
     [
         (["parse", "--format", "hermez"], "did you mean 'hermes'"),
+        (["serve", "model", "--also", "hermez"], "did you mean 'hermes'"),
+        (["serve", "model", "--also", "any", "--strict-markers"], "choose one"),
+        (["serve", "--demo", "--also", "any"], "leave --also out"),
         (["parse"], "Missing option '--format'"),
         (["parse", "--format", "hermes", "no-such-file"], "no-such-file"),
         (["parse", "--format", "hermes", "--tools", "pyproject.toml"], "not JSON"),

@@ -47,6 +47,24 @@ def test_only_whole_calls_are_sent(output: str, size: int) -> None:
     assert len(everything) == len(message.tool_calls)
 
 
+@pytest.mark.parametrize("size", [1, 5, 1000])
+@pytest.mark.parametrize(
+    ("output", "reason", "sent"),
+    [
+        ('Hi\n<tool_call>\n{"na', "length", "Hi"),
+        ('Hi\n<tool_call>\n{"arguments": @@}\n</tool_call>' + WHOLE, "stop", "Hi"),
+    ],
+)
+def test_nothing_of_what_became_no_call_is_sent(output: str, reason: str, sent: str, size: int) -> None:
+    """Such text is content without the option. It is in `malformed` with both."""
+    deltas, message = stream(output, size, reason, incomplete_calls="withhold")
+    assert "".join(delta.text for delta in deltas if delta.kind in ("content", "malformed")) == sent
+    forwarded, same = stream(output, size, reason)
+    shown = "".join(delta.text for delta in forwarded if delta.kind in ("content", "malformed"))
+    assert shown == same.content == message.content != sent
+    assert message.malformed == same.malformed != ()
+
+
 def test_text_is_not_held() -> None:
     """Only a call's deltas wait."""
     parser = Parser("hermes", incomplete_calls="withhold")

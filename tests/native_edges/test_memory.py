@@ -70,7 +70,7 @@ def test_ids_without_a_tokenizer_cost_no_memory_for_ever() -> None:
     def feed(count: int) -> Callable[[Any], None]:
         def put(parser: Any) -> None:
             for _ in range(count):
-                parser.parse_chunk(tokens=[1] * 100)
+                parser.parse_chunk("", [1] * 100)
             assert parser.token_count == count * 100
 
         return put
@@ -105,12 +105,12 @@ def test_long_steps_of_a_batch_leave_nothing() -> None:
 
 def test_ids_that_no_text_shows_come_with_the_next_delta() -> None:
     parser = Parser("hermes")
-    parser.parse_chunk(tokens=[1, 2, 3])
+    parser.parse_chunk("", [1, 2, 3])
     (delta,) = parser.parse_chunk("x", [4])
     assert delta.token_ids == (1, 2, 3, 4)
     late = Parser("hermes")
     for _ in range(200):
-        late.parse_chunk(tokens=[7] * 1000)
+        late.parse_chunk("", [7] * 1000)
     (delta,) = late.parse_chunk("x", [8])
     assert delta.token_span == (0, 200_001)  # the place is exact where the ids are too many to keep
     assert delta.token_ids == ()

@@ -101,6 +101,8 @@ def test_a_bad_file_is_refused_with_its_line(line: str, message: str) -> None:
             r"nothing stands between",
         ),
         ('header = "<m>${_}"\ncontent = "<m>final${content}"', "header: nothing ends the header"),
+        ('call = "<c>${name}<s>${_}</s>${arguments}</c>"', r"call: \$\{_\} stands after"),
+        ('call = "<c>${_}${name}<a>${arguments}</c>"', r"nothing stands between a call's \$\{_\} and"),
         ('end = "<|im_end|>"', "neither calls nor reasoning"),
     ],
 )

@@ -36,7 +36,7 @@ def test_a_format_is_read_alone_and_once(read_files: list[str]) -> None:
 
 def test_an_alias_and_the_list_read_every_file_once(read_files: list[str]) -> None:
     assert unspool.get_format("qwen25").name == "hermes"
-    assert len(unspool.formats()) == len(read_files) == len(set(read_files)) == 80
+    assert len(unspool.formats()) == len(read_files) == len(set(read_files)) == 82
 
 
 def test_a_file_has_its_formats_name() -> None:
@@ -87,7 +87,7 @@ NAMES = {
     "devstral": ["ministral"],
     "functiongemma": ["function_gemma"],
     "gemma4": ["gemma-4", "gemma4-no-thinking"],
-    "glm45": ["glm4", "glm45_moe"],
+    "glm45": ["glm4", "glm45_moe", "glm-ocr"],
     "glm47": ["glm47_moe"],
     "hermes": ["qwen2d5", "json_tools", "qwen3-vl-instruct"],
     "internlm": ["intern-s1"],
@@ -99,8 +99,17 @@ NAMES = {
     "olmo3": ["olmo3-think"],
     "poolside_v1": ["poolside-v1"],
     "qwen3": ["qwen3-vl-thinking"],
-    "qwen3_coder": ["qwen3.5", "qwen3-coder", "qwen_xml", "qwen_coder", "Qwen3-Coder"],
+    "qwen3_coder": [
+        "qwen3.5",
+        "qwen3-coder",
+        "qwen_xml",
+        "qwen_coder",
+        "Qwen3-Coder",
+        "ornith",
+        "interns2-preview",
+    ],
     "telechat4": ["xing4_0"],
+    "xingchen4": ["XingChen4"],
 }
 
 

@@ -80,6 +80,16 @@ def test_the_audit_says_what_it_says_without() -> None:
     assert split.audit == unspool.parse(text, "qwen3", audit=True).audit
 
 
+@pytest.mark.parametrize("format", sorted({case.format for case in shipped_cases()}))
+def test_the_audit_is_the_output(format: str) -> None:
+    """Found by fuzzing: the marker that the prompt had opened the turn with was audited again."""
+    for case in shipped_cases():
+        if case.format == format:
+            options = {**case.options, "only_reasoning": True, "audit": True}
+            message = unspool.parse(case.input, format, case.tools, **options)
+            assert "".join(text for _, text in message.audit) == case.input, case
+
+
 def test_a_reasoning_tag_that_closes_nothing_is_dropped_where_the_format_drops_it() -> None:
     for text, content in (
         ("[/THINK]Hi", "Hi"),

@@ -135,6 +135,22 @@ def test_ids_alone_after_text_and_ids_without_a_tokenizer() -> None:
     assert parser.finish().token_counts.total == 3
 
 
+def test_lone_ids_without_a_tokenizer_are_refused() -> None:
+    with pytest.raises(ArgumentError, match="token ids need a tokenizer to become text; pass tokenizer="):
+        parse([1, 2, 3], "hermes")
+    parser = Parser("hermes")
+    for chunk in ("", "a"):  # text alone changes nothing
+        parser.parse_chunk(chunk)
+        with pytest.raises(ArgumentError, match="pass tokenizer="):
+            parser.parse_chunk(tokens=[1])
+        parser.parse_chunk(tokens=[])
+    message = parser.finish()
+    assert (message.content, message.token_counts.total) == ("a", 0)
+    beside = Parser("hermes")
+    assert beside.parse_chunk("", [1]) == []
+    assert beside.parse_chunk("a", [2])[0].token_ids == (1, 2)
+
+
 def test_text_with_ids_whose_special_tokens_are_not_in_it(tekken: Any) -> None:
     """Serving stacks strip special tokens from the text; the ids still show them."""
     vocabulary = tekken.vocabulary

@@ -217,3 +217,28 @@ def test_a_word_that_cannot_be_read_is_reported_whole(format: str, output: str, 
         for piece in pieces:
             parser.parse_chunk(piece)
         assert [item.text for item in parser.finish("stop").malformed] == [unread], pieces
+
+
+@pytest.mark.parametrize(
+    ("format", "output"),
+    [
+        ("hermes", '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Par}}\n</tool_call>'),
+        (
+            "longcat",
+            '<longcat_tool_call>\n{"name": "get_weather", "arguments": {"city": "Par\n</longcat_tool_call>',
+        ),
+        ("lfm2", "<|tool_call_start|>[get_weather(city='Par)]<|tool_call_end|>"),
+    ],
+)
+def test_a_cut_string_that_took_the_closer_is_not_closed(format: str, output: str) -> None:
+    """The string lacks its quote, so what it would say is not what the model meant."""
+    for pieces in ([output], list(output)):
+        parser = unspool.Parser(format, TOOLS, repair=True)
+        for piece in pieces:
+            parser.parse_chunk(piece)
+        assert [call.status for call in parser.finish().tool_calls] == ["incomplete"]
+
+
+def test_a_string_that_mentions_the_closer_and_ends_is_whole() -> None:
+    output = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "</tool_call>"}}\n</tool_call>'
+    assert unspool.parse(output, "hermes", TOOLS, repair=True).tool_calls[0].is_complete

@@ -26,6 +26,14 @@ CASES = [
 ]
 
 
+def options_of(table: dict[str, Any]) -> dict[str, Any]:
+    """What a case needs is what its result names."""
+    return {
+        **({"repair": True} if "repairs" in table else {}),
+        **({"also": "any"} if "written_as" in table else {}),
+    }
+
+
 def case_of(rule: dict[str, Any], table: dict[str, Any]) -> Case:
     """A rule's case, with the tool that all cases call."""
     calls = tuple((c["name"], c["arguments"], c.get("status", "complete")) for c in table.get("calls", ()))
@@ -39,7 +47,7 @@ def case_of(rule: dict[str, Any], table: dict[str, Any]) -> Case:
         malformed=tuple(table.get("malformed", ())),
         finish_reason=table.get("finish_reason", "stop"),
         tools=TOOLS,
-        options={"repair": True} if "repairs" in table else {},
+        options=options_of(table),
     )
 
 
@@ -49,13 +57,15 @@ def test_tolerance_at_every_split(rule: dict[str, Any], table: dict[str, Any]) -
 
 
 @pytest.mark.parametrize(("rule", "table"), CASES)
-def test_only_repair_lists_what_it_mended(rule: dict[str, Any], table: dict[str, Any]) -> None:
+def test_the_call_says_what_read_it(rule: dict[str, Any], table: dict[str, Any]) -> None:
     case = case_of(rule, table)
     message = unspool.parse(
         case.input, case.format, list(TOOLS), finish_reason=case.finish_reason, **case.options
     )
     repairs = [repair for call in message.tool_calls for repair in call.repairs]
     assert repairs == table.get("repairs", [])
+    others = [call.written_as or "" for call in message.tool_calls]
+    assert others == table.get("written_as", [""] * len(others))
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule["name"])

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import unspool
 from properties.laws import shown
 
-LAWS = {int(file.name[9]): file.stem for file in sorted(Path(__file__).parent.glob("test_law_*.py"))}
+LAWS = {int(file.stem.split("_")[2]): file.stem for file in Path(__file__).parent.glob("test_law_*.py")}
 
 
 def main() -> None:

@@ -144,14 +144,14 @@ def steps(format: str, output: str) -> list[tuple[bytes, int]]:
 
 
 @functools.cache
-def _tools(case: str, format: str) -> Any:
-    return compile_tools(next(c.tools for c in cases_of(format) if c.name == case))
+def _tools(json_text: str) -> Any:
+    return compile_tools(json.loads(json_text))
 
 
 def parser_of(case: Case, mode: Mode, **options: Any) -> Parser:
     given = {**case.options, "id_seed": 1, "audit": True, **options}
     tokenizer = None if mode == "text" else vocabulary(case.format)
-    tools = None if case.tools is None else _tools(case.name, case.format)
+    tools = None if case.tools is None else _tools(json.dumps(case.tools))
     if mode != "text" and case.options.keys() & {"reasoning", "tool_choice"}:
         given["skip_special_tokens"] = False  # a tag that is no marker then is text
     if given.get("start_in"):

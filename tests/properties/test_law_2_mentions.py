@@ -4,6 +4,7 @@ By ids a mention is spelled in ordinary tokens: it counts for nothing. In text m
 follows does not read as a call; left out there, since they mean what they say wherever they stand:
 the end of a turn, markup that the format drops, the opener of reasoning, what closes the region or the quoted
 value that the mention is in, and in a block of calls its openers and closers. A comma ends a bare value.
+A value that its schema forbids is no place: with a marker in it, its call is malformed (`test_slips.py`).
 """
 
 from __future__ import annotations
@@ -145,7 +146,9 @@ def places(case: Case, original: Message) -> Iterator[Place]:
     if opens and original.tool_calls and not original.reasoning and "prompt" not in case.options:
         yield Place("before", 0)
     for call in original.tool_calls:
-        values = [value for value in json.loads(call.arguments).values() if isinstance(value, str)]
+        forbidden = {violation.path.split("/")[1] for violation in call.violations if "/" in violation.path}
+        arguments = json.loads(call.arguments).items()
+        values = [value for key, value in arguments if isinstance(value, str) and key not in forbidden]
         for value in values:
             if len(value) > 1 and value.isalnum() and case.input.count(value) == 1:
                 yield Place("value", case.input.index(value) + 1, 1, value)

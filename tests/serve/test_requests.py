@@ -177,7 +177,12 @@ UNSUPPORTED: list[tuple[str, str, Any]] = [
     ("/v1/chat/completions", "chat_template_kwargs", {"chat_template": "{{ 1 }}"}),
     ("/v1/chat/completions", "tools", [TOOL, TOOL]),
     ("/v1/responses", "tools", [{"type": "function", "name": "f"}, {"type": "function", "name": "f"}]),
-    ("/v1/messages", "messages", [*USER, {"role": "assistant", "content": "It is"}]),
+    ("/v1/messages", "messages", [*USER, {"role": "assistant", "content": ""}]),
+    (
+        "/v1/messages",
+        "messages",
+        [*USER, {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "f"}]}],
+    ),
 ]
 
 
@@ -375,7 +380,7 @@ async def test_messages_are_what_templates_read(client: Any, model: ScriptedMode
             ],
             "content": "",
         },
-        {"role": "tool", "tool_call_id": "c1", "content": "found"},
+        {"role": "tool", "tool_call_id": "c1", "content": "found", "name": "look_up"},
     ]
 
 
@@ -566,3 +571,29 @@ async def test_ids_that_are_none_of_the_models_are_400(
     answer = await make_client({"m": generator}).post("/v1/completions", json=body)
     assert answer.status_code == 400
     assert "token id" in error_of(answer)["message"] or "input_ids" in error_of(answer)["message"]
+
+
+@pytest.mark.parametrize("block", [{"type": "text", "text": "It is"}, {"type": "thinking", "thinking": "Hm"}])
+async def test_an_answer_that_the_client_has_begun(make_client: Any, block: Any) -> None:
+    model = ScriptedModel(lambda script: script.put(" 18."))
+    body = {"model": "m", "max_tokens": 10, "messages": [*USER, {"role": "assistant", "content": [block]}]}
+    client = make_client({"m": model})
+    answer = (await client.post("/v1/messages", json=body)).json()
+    assert [block["text"] for block in answer["content"]] == [" 18."]
+    assert model.asked[0]["prefill"] is True
+    assert model.asked[0]["prompt"][-1]["role"] == "assistant"
+    counted = await client.post("/v1/messages/count_tokens", json=body)
+    assert counted.json() == {"input_tokens": 2}
+    await client.post("/v1/messages", json={**body, "messages": USER})
+    assert "prefill" not in model.asked[1]
+
+
+async def test_a_model_that_cannot_continue(make_client: Any) -> None:
+    class Older:
+        def stream(self, _: Any) -> None:
+            raise AssertionError
+
+    body = {"model": "m", "max_tokens": 10, "messages": [*USER, {"role": "assistant", "content": "It is"}]}
+    answer = await make_client({"m": Older()}).post("/v1/messages", json=body)
+    assert answer.status_code == 400
+    assert "does not support a prefill" in error_of(answer)["message"]

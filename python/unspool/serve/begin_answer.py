@@ -8,10 +8,10 @@ from unspool.errors import ArgumentError, FormatError
 from unspool.formats.choose_format import check_format_names
 from unspool.serve.api_errors import ApiError
 from unspool.serve.served_model import (
+    answer_options,
     check_template,
     check_template_kwargs,
     effort_kwargs,
-    response_options,
 )
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def begin_answer(
         **({} if stop_in == "content" else {"stop_in": stop_in}),
         # Without a format, no marker counts.
         **({"strict_markers": True} if strict_markers and not request.raw else {}),
-        **response_options(model, request.response_schema),
+        **answer_options(model, request.response_schema, request.prefill),
         **({} if getattr(model, "context_length", None) is None else {"within_context": True}),
     )
     if request.sampling.logprobs is not None and not stream.has_logprobs:

@@ -9,8 +9,8 @@ import anyio
 import anyio.to_thread
 from starlette.requests import Request
 
+from unspool.generation.prompts.load_json import JsonError, load_json
 from unspool.serve.api_errors import ApiError
-from unspool.serve.load_json import JsonError, load_json
 from unspool.serve.options import ServeOptions
 from unspool.serve.state import state_of
 from unspool.serve.wire import unfit

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any
 
+from unspool.generation.prompts.history import prepare_messages
 from unspool.serve.api_errors import ApiError
 from unspool.serve.content import Content, text_of
-from unspool.serve.load_json import load_json
 from unspool.serve.wire import Ignored, Wire, refused
 
 __all__ = ["ChatMessage", "call_of", "read_chat"]
@@ -70,7 +70,7 @@ def read_chat(messages: Sequence[Message], path: str = "messages") -> list[dict[
     """
     if not messages:
         raise ApiError(400, f"'{path}' is empty; send at least one message", param=path)
-    return [_read(message) for message in messages]
+    return prepare_messages(map(_read, messages))
 
 
 def _read(message: Any) -> dict[str, Any]:
@@ -94,11 +94,5 @@ def _read(message: Any) -> dict[str, Any]:
 
 
 def call_of(id: str, name: str, arguments: str | None) -> dict[str, Any]:
-    """A call as templates read it: arguments are an object, which they write as JSON; other text stays text."""
-    text = arguments or "{}"
-    try:
-        value = load_json(text)
-    except ValueError:
-        value = text
-    function = {"name": name, "arguments": value if isinstance(value, dict) else text}
-    return {"id": id, "type": "function", "function": function}
+    """A call of a chat message."""
+    return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}

@@ -10,8 +10,8 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from unspool.core.schema.schema_check import check
 from unspool.serve.api_errors import ApiError
-from unspool.writing.grammar.schema_check import check
 from unspool.writing.grammar.tools import is_strict
 
 if TYPE_CHECKING:

@@ -117,7 +117,7 @@ class DemoModel:
         """The format whose cases it replays."""
         return self._file.name
 
-    def count_tokens(self, prompt: Any, tools: Any = None, chat_template_kwargs: Any = None) -> int:  # noqa: ARG002
+    def count_tokens(self, prompt: Any, tools: Any = None, **_: Any) -> int:
         """How many pieces the made-up tokenizer has for it."""
         text = prompt if isinstance(prompt, str) else json.dumps([prompt, tools], ensure_ascii=False)
         return len(_PIECE.findall(text))
@@ -137,6 +137,7 @@ class DemoModel:
         stop_in: StopIn = "content",
         response_format: Any = None,
         strict_markers: bool = False,
+        prefill: bool = False,  # noqa: ARG002
     ) -> DeltaStream:
         """An answer, as of `StreamGenerator.stream`."""
         if (sampling.n or 1) > 1 and not sampling.temperature:

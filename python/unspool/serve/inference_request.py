@@ -8,9 +8,9 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from unspool.core.stream.stream_options import IncompleteCalls, StopIn
+from unspool.generation.prompts.load_json import load_json
 from unspool.serve.api_errors import ApiError
 from unspool.serve.chat_messages import ChatMessage, read_chat
-from unspool.serve.load_json import load_json
 from unspool.serve.requests import GenerationRequest
 from unspool.serve.response_schema import NestedFormat, schema_of
 from unspool.serve.shared_fields import Answers, Count, SamplingFields, Stop

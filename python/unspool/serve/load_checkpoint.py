@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from unspool.core.format.compile_format import compile_format
+from unspool.core.format.other_families import Also, compile_others
 from unspool.core.vocabulary.vocabulary_sources import from_tokenizer
 from unspool.errors import ArgumentError
 from unspool.formats.choose_format import check_format_names, choose_format
@@ -24,6 +25,7 @@ def load_checkpoint(
     *,
     format: str = "auto",
     reasoning: str | None = None,
+    also: Also = (),
     backend: Any = "transformers",
     device: str | None = None,
     dtype: str = "auto",
@@ -36,7 +38,7 @@ def load_checkpoint(
 
     Args:
         path: A folder, or a repository's name.
-        format, reasoning, backend: As of `StreamGenerator`.
+        format, reasoning, also, backend: As of `StreamGenerator` and `Parser`.
         device: Where the model runs, such as "cuda:0"; None: where transformers loads it.
         dtype: The weights' type, such as "bfloat16"; "auto": the checkpoint's.
         gguf_file: The file in the folder that has the weights.
@@ -51,6 +53,7 @@ def load_checkpoint(
             Raised before the weights load.
     """
     check_format_names(format, reasoning)
+    compile_others(also)
     try:
         from transformers import AutoModelForCausalLM, AutoTokenizer
     except ImportError as error:
@@ -69,6 +72,7 @@ def load_checkpoint(
         tokenizer,
         format=format,
         reasoning=reasoning,
+        also=also,
         backend=backend,
         config=GenerationDefaults(max_new_tokens=max_new_tokens),
     )

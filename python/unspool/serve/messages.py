@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any, Literal
 
+from unspool.generation.prompts.history import prepare_messages
 from unspool.serve.api_errors import ApiError
 from unspool.serve.content import Content, Text, text_of
 from unspool.serve.requests import GenerationRequest
@@ -122,13 +123,7 @@ class MessagesRequest(CountRequest, kw_only=True):
 
 def read_messages_request(data: Any) -> GenerationRequest:
     """A body of Messages."""
-    request = _read(take(MessagesRequest, data))
-    if request.prompt[-1]["role"] == "assistant":
-        raise ApiError(
-            400, "'messages' ends with the assistant's turn, and no answer can be prefilled; end with the user's",
-            code="unsupported_content", param="messages",
-        )  # fmt: skip
-    return request
+    return _read(take(MessagesRequest, data))
 
 
 def read_messages_count(data: Any) -> GenerationRequest:
@@ -150,13 +145,21 @@ def _read(body: CountRequest) -> GenerationRequest:
     prompt = [{"role": "system", "content": system}] if system else []
     for turn in body.messages:
         prompt += _chat_messages(turn)
+    last = prompt[-1]
+    is_begun = last["role"] == "assistant"
+    if is_begun and ("tool_calls" in last or not (last["content"] or last.get("reasoning_content"))):
+        raise ApiError(
+            400, "'messages' ends with an assistant's turn that has calls or no text, which no answer can continue; end "
+            "with the calls' results, with the user's turn, or with text",
+            code="unsupported_content", param="messages",
+        )  # fmt: skip
     config = body.output_config or OutputConfig()
     schema = schema_of(config.format, "output_config.format")
     older = schema_of(body.output_format, "output_format")
     return GenerationRequest(
         protocol="messages",
         model=body.model,
-        prompt=prompt,
+        prompt=prepare_messages(prompt),
         tools=_tools(body),
         sampling=body.sampling(body.max_tokens, body.stop_sequences, stop_field="stop_sequences"),
         thinking=_SWITCHES[body.thinking.type] if body.thinking else None,
@@ -167,6 +170,7 @@ def _read(body: CountRequest) -> GenerationRequest:
         template_kwargs=body.chat_template_kwargs or {},
         incomplete_calls=body.incomplete_calls,
         stop_in=body.stop_in,
+        prefill=is_begun,
     )
 
 

@@ -34,6 +34,7 @@ class GenerationRequest:
         timeout_s: Seconds without a token until the model is cancelled; None: the server's option.
         incomplete_calls, stop_in: As of `Parser`; None: the server's option.
         response_schema: The JSON Schema of the content; None: free text.
+        prefill: The last message is the assistant's, and the answer continues it.
     """
 
     protocol: Protocol
@@ -55,3 +56,4 @@ class GenerationRequest:
     incomplete_calls: IncompleteCalls | None = None
     stop_in: StopIn | None = None
     response_schema: Mapping[str, Any] | None = None
+    prefill: bool = False

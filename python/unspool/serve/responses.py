@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
+from unspool.generation.prompts.history import prepare_messages
 from unspool.serve.api_errors import ApiError
 from unspool.serve.chat_messages import call_of
 from unspool.serve.content import Content, text_of
@@ -163,7 +164,7 @@ def _read_input(items: str | list[Any]) -> list[dict[str, Any]]:
     chat: list[dict[str, Any]] = []
     for item in items:
         _add_item(chat, item)
-    return chat
+    return prepare_messages(chat)
 
 
 def _add_item(chat: list[dict[str, Any]], item: Any) -> None:

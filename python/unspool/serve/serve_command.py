@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from unspool.core.format.other_families import compile_others
 from unspool.errors import ArgumentError
 from unspool.formats.choose_format import check_format_names
 from unspool.serve.api_server import ApiServer
@@ -48,11 +49,18 @@ def serve_command(
     models: Any
     if demo and options.strict_markers:
         raise ArgumentError("a demo replays text, which has no tokens; leave --strict-markers out")
+    if options.strict_markers and loading["also"]:
+        raise ArgumentError(
+            "--strict-markers counts the model's own tokens, and --also reads other families; choose one"
+        )
+    if demo and loading["also"]:
+        raise ArgumentError("a demo replays each format's own cases; leave --also out")
     if model is None:
         from unspool.serve.demo_model import DemoModels
 
         models = functools.partial(DemoModels, delay)
     else:
+        compile_others(loading["also"])
         _check_source(model, loading["format_"], loading["reasoning"], loading["gguf_file"])
         models = _loader(model, name, strict_markers=options.strict_markers, **loading)
     server = ApiServer(models, options=options)

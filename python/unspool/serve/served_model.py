@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ServedModel",
+    "answer_options",
     "check_template",
     "check_template_kwargs",
     "count_tokens",
     "effort_kwargs",
     "format_name",
     "has_template",
-    "response_options",
     "tokenize",
 ]
 
@@ -33,7 +33,7 @@ class ServedModel(Protocol):
     Its methods run in worker threads. Optional, as of `StreamGenerator`: `count_tokens` and
     `tokenize` (with prompt, tools and chat_template_kwargs), and `format_name(tools)` for the metrics. A model
     whose `context_length` is a number is asked to keep to it: its `stream` gets `within_context=True` too. One whose
-    `stream` takes `response_format` gets the request's; other models reject such requests.
+    `stream` takes `response_format` or `prefill` gets the request's; other models reject such requests.
     """
 
     def stream(
@@ -151,10 +151,12 @@ def count_tokens(
     prompt: Any,
     tools: Sequence[Mapping[str, Any]] | None = None,
     template_kwargs: Mapping[str, Any] | None = None,
+    prefill: bool = False,
 ) -> int:
     """The number of the prompt's token ids, as in its answer's usage."""
     count = _ability(model, "count_tokens")
-    return int(count(prompt, tools=tools, chat_template_kwargs=template_kwargs))
+    options = {"prefill": True} if prefill else {}
+    return int(count(prompt, tools=tools, chat_template_kwargs=template_kwargs, **options))
 
 
 def tokenize(
@@ -176,19 +178,21 @@ def format_name(model: Any, tools: Sequence[Mapping[str, Any]] | None, raw: bool
     return "" if name is None else str(name(tools))
 
 
-def response_options(model: Any, schema: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Options of `stream` for an answer that must fit a schema.
+def answer_options(model: Any, schema: Mapping[str, Any] | None, prefill: bool) -> dict[str, Any]:
+    """Options of `stream` for an answer that must fit a schema, or that is begun.
 
     Raises:
-        ArgumentError: The model's `stream` takes no `response_format`.
+        ArgumentError: The model's `stream` does not take the option.
     """
-    if schema is None:
-        return {}
-    parameters = inspect.signature(model.stream).parameters
+    options: dict[str, Any] = {"prefill": True} if prefill else {}
+    if schema is not None:
+        options["response_format"] = {"type": "json_schema", "json_schema": {"schema": dict(schema)}}
+    parameters = inspect.signature(model.stream).parameters if options else {}
     takes_any = any(item.kind is inspect.Parameter.VAR_KEYWORD for item in parameters.values())
-    if "response_format" not in parameters and not takes_any:
-        raise ArgumentError("this model does not support a response format; leave it out")
-    return {"response_format": {"type": "json_schema", "json_schema": {"schema": dict(schema)}}}
+    for name in options:
+        if name not in parameters and not takes_any:
+            raise ArgumentError(f"this model does not support a {name.replace('_', ' ')}; leave it out")
+    return options
 
 
 def _ability(model: Any, name: str) -> Any:

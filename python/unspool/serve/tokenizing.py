@@ -187,7 +187,9 @@ async def _count_messages(request: Request) -> Response:
     _, model = await _find(request, read.model)
     template_kwargs = template_kwargs_of(model, read)
     check_template(model, read.prompt, read.tools.shown)
-    count = await _in_thread(count_tokens, model, read.prompt, read.tools.shown, template_kwargs)
+    count = await _in_thread(
+        count_tokens, model, read.prompt, read.tools.shown, template_kwargs, read.prefill
+    )
     return JSONResponse({"input_tokens": count})
 
 

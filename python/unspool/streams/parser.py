@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from unspool._core import Delta, DeltaChannel, Format, ToolSchemas
 from unspool._core import TokenStreamer as NativeTokenStreamer
+from unspool.core.format.other_families import Also
 from unspool.core.stream.message import Message, build_message
 from unspool.core.stream.snapshots import seal, unseal
 from unspool.core.stream.stream_options import (
@@ -20,9 +21,11 @@ from unspool.core.stream.stream_options import (
     WhiteSpace,
 )
 from unspool.core.stream.stream_recipe import with_defaults
+from unspool.core.stream.tool_schemas import compile_tools
 from unspool.formats.format_file import FormatFile
 from unspool.streams.choose_recipe import choose_recipe
 from unspool.streams.stray_tag import warn_of_stray_tag
+from unspool.streams.wrong_format import find_format_of_calls
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -53,6 +56,9 @@ class Parser(NativeTokenStreamer):
         unmarked_calls: True: a bare or fenced JSON object on a line of its own is also a call, if it names
             one of `tools` and matches its schema. For models that omit the markers. Such a call is emitted
             when it is complete.
+        also: Other formats whose calls count too, as a name or a list of names; "any": all formats. Such a
+            call must name one of `tools` and fit its schema. It is emitted when it is complete, and
+            `ToolCall.written_as` names its format.
         unknown_tools: Handling of a call to a tool that the request does not offer: "forward" emits it,
             "content" emits its text as content, "drop-with-report" only reports it in `Message.dropped`.
         parallel_tool_calls: False: only the first call is emitted; further ones are reported in
@@ -103,6 +109,7 @@ class Parser(NativeTokenStreamer):
 
     _reasoning_field: str
     _tag_formats: tuple[Any, Any] | None  # compared with a stray tag
+    _offered: tuple[Any, ToolSchemas] | None  # the format that should read a call of these tools
 
     def __init__(
         self,
@@ -115,6 +122,7 @@ class Parser(NativeTokenStreamer):
         tool_choice: str | Mapping[str, Any] | None = "auto",
         tool_calls_in_reasoning: ToolCallsInReasoning | None = None,
         unmarked_calls: bool = False,
+        also: Also = (),
         unknown_tools: UnknownTools = "forward",
         parallel_tool_calls: bool = True,
         repair: bool = False,
@@ -189,6 +197,8 @@ class Parser(NativeTokenStreamer):
         message = build_message(self, deltas, self._reasoning_field)
         if self._tag_formats and not message.reasoning and message.content and not self._has_prompt:
             warn_of_stray_tag(message.content, *self._tag_formats)
+        if self._offered and message.content and not message.tool_calls:
+            object.__setattr__(message, "hint", find_format_of_calls(message.content, *self._offered))
         return message
 
     @property
@@ -234,11 +244,14 @@ def begin_stream(stream: Parser, given: dict[str, Any], **delivery: Any) -> None
         given: The format, the tools and every option by name.
         delivery: The native class's arguments for the destination of the deltas.
     """
-    recipe, format, reasoning = choose_recipe(given)
+    tools = compile_tools(given["tools"])
+    recipe, format, reasoning = choose_recipe({**given, "tools": tools})
     stream._reasoning_field = given["reasoning_field"]
     NativeTokenStreamer.__init__(stream, recipe, stream._reasoning_field, **delivery)
     may_warn = given["start_in"] == "auto" and not given["only_reasoning"]
     stream._tag_formats = (format, reasoning) if may_warn else None
+    reads_calls = given["tool_choice"] != "none" and not given["only_reasoning"]
+    stream._offered = (format, tools) if tools and reads_calls else None
 
 
 def parse(

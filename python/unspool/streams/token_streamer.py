@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from unspool._core import Delta, DeltaChannel, Format, ToolSchemas
+from unspool.core.format.other_families import Also
 from unspool.core.stream.message import Message
 from unspool.core.stream.stream_options import (
     IncompleteCalls,
@@ -64,6 +65,7 @@ class TokenStreamer(Parser):
         tool_choice: str | Mapping[str, Any] | None = "auto",
         tool_calls_in_reasoning: ToolCallsInReasoning | None = None,
         unmarked_calls: bool = False,
+        also: Also = (),
         unknown_tools: UnknownTools = "forward",
         parallel_tool_calls: bool = True,
         repair: bool = False,

@@ -6,8 +6,9 @@ import json
 import weakref
 from typing import Any, Literal
 
-from unspool._core import Format, FormatSource, Vocabulary
+from unspool._core import Format, FormatSource, OtherFamilies, Vocabulary
 from unspool.core.fork_safety import ForkSafeLock
+from unspool.core.format.other_families import Also, compile_others
 from unspool.core.format.registry import find_source
 from unspool.core.format.response_template import bind_template
 from unspool.errors import ArgumentError
@@ -28,6 +29,7 @@ def compile_format(
     tool_choice: str | None = None,
     required: bool = False,
     unmarked_calls: bool = False,
+    also: Also = (),
     vocabulary: Vocabulary | None = None,
     trust: Trust = "id",
     strict_markers: bool = False,
@@ -43,6 +45,7 @@ def compile_format(
         tool_choice: The name of the tool that must be called.
         required: Whether some tool must be called.
         unmarked_calls: A JSON object without markers is a call if it matches a tool.
+        also: Other formats whose calls count too; "any": all.
         vocabulary: Markers that are tokens of it are matched by id.
         trust: How to match a marker that is a token: "id": only the token; "text": its spelling; "either":
             both.
@@ -53,7 +56,12 @@ def compile_format(
         ArgumentError: An option has an invalid value, or `strict_markers` does not go with the format, the
             vocabulary or another option.
     """
+    others = compile_others(also)
     if isinstance(format, Format):
+        if others is not None:
+            raise ArgumentError(
+                f"also: '{format.name}' is compiled already; name a format, or compile it with compile_format(..., also=...)"
+            )
         if strict_markers and not format.strict_markers:
             raise ArgumentError(
                 f"strict_markers: the compiled format '{format.name}' is not strict; name a format, or compile it with "
@@ -64,10 +72,11 @@ def compile_format(
     if trust not in ("id", "text", "either"):
         raise ArgumentError(f"trust is '{trust}'; use 'id', 'text' or 'either'")
     if strict_markers:
-        _check_strict(vocabulary, trust, unmarked_calls)
+        _check_strict(vocabulary, trust, unmarked_calls, others)
     source, used = _read_reasoning(format, reasoning, tool_calls_in_reasoning)
     key = (
-        source, used, tool_calls_in_reasoning, tools, tool_choice, required, unmarked_calls, trust, strict_markers,
+        source, used, tool_calls_in_reasoning, tools, tool_choice, required, unmarked_calls, others, trust,
+        strict_markers,
     )  # fmt: skip
     cache = _cache_of(vocabulary)
     with _lock:
@@ -85,6 +94,7 @@ def compile_format(
         reasoning=used,
         tool_calls_in_reasoning=tool_calls_in_reasoning or "",
         unmarked_calls=unmarked_calls,
+        others=others if tools else None,
     )
     with _lock:
         if len(cache) > 1024:  # a server with ever new tool names
@@ -93,7 +103,9 @@ def compile_format(
     return made
 
 
-def _check_strict(vocabulary: Vocabulary | None, trust: str, unmarked_calls: bool) -> None:
+def _check_strict(
+    vocabulary: Vocabulary | None, trust: str, unmarked_calls: bool, others: OtherFamilies | None
+) -> None:
     """Raises ArgumentError: an option contradicts `strict_markers`."""
     if vocabulary is None:
         raise ArgumentError("strict_markers knows markers by their token ids; pass the model's vocabulary")
@@ -104,6 +116,10 @@ def _check_strict(vocabulary: Vocabulary | None, trust: str, unmarked_calls: boo
     if unmarked_calls:
         raise ArgumentError(
             "strict_markers makes a call without a marker text, and unmarked_calls makes it a call; choose one"
+        )
+    if others is not None:
+        raise ArgumentError(
+            "strict_markers counts the tokens of the model's own family, and also= reads other families; choose one"
         )
 
 

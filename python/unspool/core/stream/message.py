@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import InitVar, dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Literal
 
-from unspool._core import Delta, TokenStreamer
+from unspool._core import Delta, TokenStreamer, ToolSchemas
 from unspool.core.stream.labels import Labels
 from unspool.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from unspool.core.schema.schema_check import Violation
 
 __all__ = ["MalformedText", "Message", "TokenCounts", "ToolCall"]
 
@@ -17,12 +21,17 @@ CallStatus = Literal["complete", "incomplete", "malformed"]
 
 @dataclass(frozen=True)
 class ToolCall:
-    """One call; run it only when its status is "complete".
+    """One call; run it only when its status is "complete", and check `violations` first.
 
     Attributes:
         arguments: JSON text: an object if complete, a prefix of one if incomplete, the text read so far if
             malformed.
         repairs: With `repair=True`: the repairs that parsing needed.
+        written_as: With `also`: the format of the other family in whose way the model wrote the call. None:
+            the stream's own format.
+
+    Args:
+        schema: The JSON Schema of the tool's parameters, as JSON text, or the request's tools; for `violations`.
     """
 
     id: str
@@ -30,11 +39,43 @@ class ToolCall:
     arguments: str
     status: CallStatus
     repairs: tuple[str, ...] = ()
+    written_as: str | None = None
+    #: No field: equality, `repr` and `asdict` leave it out, and `replace` keeps it.
+    schema: InitVar[ToolSchemas | str | None] = None
+
+    def __post_init__(self, schema: ToolSchemas | str | None) -> None:
+        object.__setattr__(self, "schema", schema)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The state for `copy` and `pickle`, with the schema as text."""
+        return {
+            **{field.name: getattr(self, field.name) for field in fields(self)},
+            "schema": self._schema_text(),
+        }
+
+    def _schema_text(self) -> str | None:
+        schema = vars(self).get("schema")
+        return schema.schema(self.name) if isinstance(schema, ToolSchemas) else schema
 
     @property
     def is_complete(self) -> bool:
-        """Whether the status is "complete"."""
+        """Whether the status is "complete": the model wrote the whole call. It may violate its schema."""
         return self.status == "complete"
+
+    @functools.cached_property
+    def violations(self) -> tuple[Violation, ...]:
+        """Where the arguments violate the schema of their tool, at most 20 places; empty if they fit.
+
+        Computed at the first use. Arguments that are not JSON, as those of an incomplete call, have one with the
+        rule "json". Without tools, or for a tool that was not offered, every object fits. Model output never
+        raises here.
+
+        Raises:
+            UnspoolError: jsonschema is missing (`pip install 'unspool[constrain]'`).
+        """
+        from unspool.core.schema.schema_check import check_arguments
+
+        return check_arguments(self.arguments, self._schema_text())
 
     def to_openai(self) -> dict[str, Any]:
         """The call in the form of a chat completion message."""
@@ -92,6 +133,8 @@ class Message:
         extra: Further fields of a response template, by name.
         audit: With `audit=True`: the fate of every byte of the output, in order.
         labels: With `labels=True`: the label of each token id.
+        hint: The format that would read a call of an offered tool in the content, if this one read none
+            (`also=`). Only `finish` and `parse` look for it.
     """
 
     content: str
@@ -106,6 +149,7 @@ class Message:
     reasoning_field: str = "reasoning_content"
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
     labels: Labels | None = field(default=None, hash=False)
+    hint: str | None = field(default=None, compare=False)
 
     @property
     def incomplete(self) -> bool:

@@ -85,6 +85,13 @@ PARSER_OPTIONS = {
             default=False,
         ),
         Option(
+            "also",
+            'Other formats whose calls count too, as a name or a list of names; "any": all formats. Such a call '
+            "must name one of `tools` and fit its schema. It is emitted when it is complete, and "
+            "`ToolCall.written_as` names its format.",
+            default=(),
+        ),
+        Option(
             "start_in",
             'The region in which the output starts: "content", "reasoning", or "auto" to derive it from '
             "the prompt and the format.",

@@ -58,6 +58,7 @@ def make_recipe(given: dict[str, Any], kept: Format | None = None) -> StreamReci
         tool_choice=named,
         required=required,
         unmarked_calls=given["unmarked_calls"],
+        also=given["also"],
         vocabulary=vocabulary,
         trust=given["trust"],
         strict_markers=given["strict_markers"],

@@ -158,25 +158,19 @@ class vInference(StreamGenerator):
             prompts, max_concurrent_requests, stream, progress_callback, progress
         )
 
-    def count_tokens(
-        self,
-        prompt: Any,
-        oai_like: bool = False,
-        *,
-        tools: Sequence[Any] | None = None,
-        chat_template_kwargs: Mapping[str, Any] | None = None,
-    ) -> int:
+    def count_tokens(self, prompt: Any, oai_like: bool = False, **options: Any) -> int:
         """As of `StreamGenerator.count_tokens`.
 
         Args:
             oai_like: Join contents that are OpenAI's lists of parts ({"type": "text"}) to text first, for
                 chat templates that accept only text.
+            options: `tools`, `chat_template_kwargs`, `prefill`.
 
         Raises:
             ArgumentError: As of `StreamGenerator.count_tokens`, or `oai_like` is set and a part is not text.
         """
         prompt = join_content_parts(prompt) if oai_like else prompt
-        return super().count_tokens(prompt, tools=tools, chat_template_kwargs=chat_template_kwargs)
+        return super().count_tokens(prompt, **options)
 
     def precompile(self, config: PreCompileConfig) -> bool:
         """Warm up: generate one token after a prompt of each shape, as a request does.

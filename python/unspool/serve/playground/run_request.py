@@ -11,7 +11,7 @@ from unspool._core import ToolSchemas
 from unspool.core.stream.tool_schemas import compile_tools
 from unspool.errors import ArgumentError, UnknownFormatError
 from unspool.formats.format_file import FormatFile, get_format
-from unspool.serve.load_json import JsonError, load_json
+from unspool.generation.prompts.load_json import JsonError, load_json
 
 __all__ = ["MAX_TEXT_BYTES", "RunError", "RunRequest", "read_request"]
 
@@ -192,6 +192,7 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     **{name: _choice_of(name) for name in _CHOICES},
     "parallel_tool_calls": _instance_of((bool,), "true or false"),
     "repair": _instance_of((bool,), "true or false"),
+    "also": _instance_of((str, list), "the name of a format, a list of names, or 'any'"),
     "reasoning": _instance_of((str, bool), "the name of a format, or false"),
     "prompt": _text,
     "tool_choice": _instance_of((str, dict), "'auto', 'none', 'required' or the name of a tool"),

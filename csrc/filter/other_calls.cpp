@@ -1,0 +1,492 @@
+#include "filter/other_calls.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "format/tool_schemas.h"
+#include "parser/parser.h"
+#include "text/utf8.h"
+#include "text/white_space.h"
+
+namespace unspool {
+
+namespace {
+
+// How often a text is searched again.
+constexpr std::uint8_t kMostSearches = 4;
+
+// Letters, digits and spaces end no call, so they are read at once.
+std::size_t plain_run(std::string_view text) {
+  const auto is_plain = [](unsigned char byte) {
+    return byte >= 0x80 || byte == ' ' || (byte >= '0' && byte <= '9') ||
+           (byte >= 'A' && byte <= 'Z') || (byte >= 'a' && byte <= 'z');
+  };
+  std::size_t size = 0;
+  while (size < text.size() && is_plain(static_cast<unsigned char>(text[size]))) ++size;
+  return std::max<std::size_t>(size, 1);
+}
+
+std::size_t held_bytes(const EventParser& parser) {
+  Held held;
+  parser.add_held(held);
+  return held.bytes();
+}
+
+bool is_text(const Event& event) {
+  if (event.kind == EventKind::malformed) return event.index < 0;
+  return event.kind == EventKind::content && std::string_view(event.reason) != kHeaded;
+}
+
+bool is_text(const Events::Audited& piece) {
+  return piece.call < 0 && piece.part == LabelPart::none &&
+         (piece.fate == Fate::content || piece.fate == Fate::malformed);
+}
+
+}  // namespace
+
+OtherCalls::OtherCalls(std::unique_ptr<EventParser> inner, std::shared_ptr<const Format> own,
+                       const ParserOptions& options)
+    : ParserFilter(std::move(inner)),
+      own_(std::move(own)),
+      families_(own_->others().get()),
+      options_(options) {
+  options_.by_id = false;
+  options_.label_paths = nullptr;
+  options_.starts_in_reasoning = false;
+  cursor_.reset(&families_->openers());
+}
+
+std::unique_ptr<EventParser> OtherCalls::make_parser(Family family) const {
+  return std::make_unique<Parser>(families_->format(family), options_);
+}
+
+// A token that its own family omits may be one of another family's markers.
+void OtherCalls::put_special(std::string_view text, std::uint64_t token_end, Events& out) {
+  const bool is_marker = readers_.empty() ? families_->opens(text) : families_->has_marker(text);
+  is_marker ? put_text(text, token_end, out) : ParserFilter::put_special(text, token_end, out);
+}
+
+EventParser::Progress OtherCalls::progress() const {
+  Progress result = ParserFilter::progress();
+  if (!waiting_.empty()) result.is_undecided = true;
+  return result;
+}
+
+void OtherCalls::add_held(Held& out) const {
+  for (const Piece& piece : waiting_)
+    out.add(readers_.empty() ? HeldReason::marker : HeldReason::call, piece.text);
+  inner().add_held(out);
+}
+
+void OtherCalls::add_held_text(Held& out) const { add_held(out); }
+
+void OtherCalls::pass(const Events& in, std::uint64_t, Events& out) {
+  for (const Event& event : in.list()) pass_event(event, in, out);
+  if (options_.audit) pass_audit(in, out);
+}
+
+void OtherCalls::pass_event(const Event& event, const Events& in, Events& out) {
+  const std::string_view text = in.text(event);
+  if (is_text(event)) {
+    if (is_plain(text)) {
+      follow_line(text);
+      decide(text.size(), false);
+      return out.add(event, in);
+    }
+    waiting_.push_back({event.kind, event.reason, std::string(text), event.span.end});
+    return search_all(out);
+  }
+  const bool is_end = event.kind == EventKind::finish;
+  finish_waiting(is_end ? event.finish_reason : FinishReason::length, event.span.end, out);
+  at_line_begin_ = true;
+  // A header says that a text is for the user, so it holds no call. The mark is for this filter.
+  if (event.kind == EventKind::content) {
+    decide(text.size(), false);
+    return out.add_text(event.kind, -1, text, event.span.end);
+  }
+  if (event.index < 0) return out.add(event, in);
+  if (event.kind == EventKind::tool_call_begin) {
+    own_calls_.push_back(calls_++);
+    first_call_ = calls_;
+  }
+  Event numbered = event;
+  numbered.index = own_calls_.at(static_cast<std::size_t>(event.index));
+  out.add(numbered, in);
+}
+
+// Whether nothing can begin in a text.
+bool OtherCalls::is_plain(std::string_view text) const {
+  if (!waiting_.empty() || !readers_.empty()) return false;
+  if (families_->openers().skip(text) < text.size()) return false;
+  const bool has_line = at_line_begin_ || text.find('\n') != std::string_view::npos;
+  return !has_line || !families_->has_bare_calls();
+}
+
+// The text that is read next; empty if all has been read.
+std::string_view OtherCalls::next_text() const {
+  return piece_ == waiting_.size() ? std::string_view()
+                                   : std::string_view(waiting_[piece_].text).substr(piece_bytes_);
+}
+
+void OtherCalls::advance(std::size_t bytes) {
+  read_bytes_ += bytes;
+  piece_bytes_ += bytes;
+  again_bytes_ -= std::min(again_bytes_, bytes);
+  if (again_bytes_ == 0) depth_ = 0;
+  if (piece_bytes_ < waiting_[piece_].text.size()) return;
+  ++piece_;
+  piece_bytes_ = 0;
+}
+
+void OtherCalls::search_all(Events& out) {
+  for (std::string_view text = next_text(); !text.empty(); text = next_text()) {
+    if (readers_.empty()) {
+      search(text, out);
+      continue;
+    }
+    const std::uint64_t token_end = waiting_[piece_].token_end;
+    // A copy: what waits may be passed on while it is read.
+    const std::string piece(text.substr(0, plain_run(text)));
+    advance(piece.size());
+    put_to_readers(piece, token_end, out);
+  }
+}
+
+// Looks for the beginning of a call.
+void OtherCalls::search(std::string_view text, Events& out) {
+  if (families_->has_bare_calls()) {
+    if (begin_at_line(text, out)) return;
+    // One line at a time; at its begin one letter, since white space may precede a call.
+    text = text.substr(0, at_line_begin_ ? 1 : std::min(text.find('\n'), text.size() - 1) + 1);
+  }
+  std::size_t released = 0;
+  const MarkerCursor::Found match =
+      cursor_.put(text, [&](std::string_view piece) { released += piece.size(); });
+  follow_line(text.substr(0, match.consumed));
+  advance(match.consumed);
+  forward(released, out);
+  if (match.marker != nullptr)
+    begin(families_->families_at(match.marker->value), match.text.size(), out);
+}
+
+bool OtherCalls::begin_at_line(std::string_view text, Events& out) {
+  if (!at_line_begin_ || !is_blank(cursor_.held())) return false;
+  const auto& families = families_->families_at_line(static_cast<unsigned char>(text[0]));
+  if (families.empty()) return false;
+  forward(cursor_.held().size(), out);
+  cursor_.reset(&families_->openers());
+  advance(1);
+  begin(families, 1, out);
+  return true;
+}
+
+void OtherCalls::follow_line(std::string_view text) {
+  for (const char byte : text) {
+    if (byte == '\n') {
+      at_line_begin_ = true;
+    } else if (!is_space(byte)) {
+      at_line_begin_ = false;
+    }
+  }
+}
+
+// The waiting text that has been read opens a call of these families.
+void OtherCalls::begin(const std::vector<Family>& families, std::size_t opener_bytes, Events& out) {
+  begin_depth_ = depth_;
+  call_bytes_ = 0;
+  first_call_ = calls_;
+  for (const Family family : families) {
+    if (families_->name(family) == own_->program().name) continue;
+    readers_.push_back({.family = family, .parser = make_parser(family)});
+  }
+  std::string opener;
+  for (std::size_t i = 0; opener.size() < opener_bytes; ++i) {
+    const std::string& text = waiting_[i].text;
+    opener.append(text, i == 0 ? first_byte_ : 0, opener_bytes - opener.size());
+  }
+  const std::uint64_t token_end = waiting_[piece_bytes_ == 0 ? piece_ - 1 : piece_].token_end;
+  put_to_readers(opener, token_end, out);
+}
+
+void OtherCalls::put_to_readers(std::string_view text, std::uint64_t token_end, Events& out) {
+  for (Reader& reader : readers_) reader.parser->put_text(text, token_end, reader.events);
+  act(out);
+}
+
+// Acts on what the readers have found.
+void OtherCalls::act(Events& out) {
+  for (std::size_t i = 0; i < readers_.size();) {
+    Verdict verdict = judge(readers_[i]);
+    while (verdict == Verdict::call) {
+      if (readers_.size() > 1) {
+        Reader first = std::move(readers_[std::exchange(i, 0)]);
+        readers_.clear();
+        readers_.push_back(std::move(first));
+      }
+      count(readers_[i], out);
+      verdict = judge(readers_[i]);
+    }
+    if (verdict == Verdict::text) return end_reading(out);
+    if (verdict == Verdict::open) {
+      ++i;
+    } else if (has_call()) {
+      return reject(out);
+    } else {
+      readers_.erase(readers_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+  if (readers_.empty() || read_bytes_ > options_.limits.max_held_bytes) reject(out);
+}
+
+// `call`: the last event that has been judged is the end of a call that counts.
+OtherCalls::Verdict OtherCalls::judge(Reader& reader) const {
+  const auto& events = reader.events.list();
+  for (; reader.judged < events.size(); ++reader.judged) {
+    const Event& event = events[reader.judged];
+    const bool is_after_call = has_call() && reader.name.empty();
+    switch (event.kind) {
+      case EventKind::content: return is_after_call ? Verdict::text : Verdict::none;
+      case EventKind::tool_call_begin:
+        reader.name = reader.events.name(event);
+        reader.begin = reader.judged;
+        if (options_.tools->find(reader.name) == nullptr) return Verdict::none;
+        break;
+      case EventKind::tool_call_end: {
+        if (is_after_call) break;  // its repairs
+        const ToolSchema* tool = options_.tools->find(reader.name);
+        if (event.status != CallStatus::complete || tool == nullptr) return Verdict::none;
+        std::string arguments;
+        for (std::size_t i = reader.begin; i < reader.judged; ++i) {
+          if (events[i].kind == EventKind::tool_call_arguments)
+            arguments += reader.events.text(events[i]);
+        }
+        if (!fits_schema(arguments, *tool)) return Verdict::none;
+        ++reader.judged;
+        return Verdict::call;
+      }
+      case EventKind::malformed:
+        if (event.index < 0 || !is_after_call) return Verdict::none;
+        break;  // a bracket after the call
+      case EventKind::tool_call_arguments:
+      case EventKind::call_text:
+      case EventKind::finish: break;
+      case EventKind::reasoning:
+      case EventKind::dropped: return Verdict::none;
+    }
+  }
+  return Verdict::open;
+}
+
+// The call counts.
+void OtherCalls::count(Reader& reader, Events& out) {
+  ++calls_;
+  reader.name.clear();
+  send(reader, out);
+  drop_read(reader);
+}
+
+// Passes on the events that have been judged, of the calls that count.
+void OtherCalls::send(Reader& reader, Events& out) {
+  for (; reader.sent < reader.judged; ++reader.sent) {
+    Event event = reader.events.list()[reader.sent];
+    if (event.index < 0 || event.index >= calls_ - first_call_) continue;
+    event.index += first_call_;
+    if (event.kind != EventKind::tool_call_begin) {
+      out.add(event, reader.events);
+      continue;
+    }
+    out.add_begin(event.index, reader.events.name(event), reader.events.id(event), event.span.end,
+                  families_->name(reader.family));
+  }
+}
+
+// Drops the waiting text that is a call's, or markup: not what the reader gives back or holds.
+void OtherCalls::drop_read(const Reader& reader) {
+  std::size_t left = held_bytes(*reader.parser);
+  for (std::size_t i = reader.judged; i < reader.events.list().size(); ++i) {
+    const Event& event = reader.events.list()[i];
+    if (event.kind == EventKind::content) left += reader.events.text(event).size();
+  }
+  const std::size_t read = read_bytes_ - std::min(left, read_bytes_);
+  take(read, [](const Piece&, std::string_view) {});
+  if (!options_.audit) return;
+  // The reader's audit is that of the call, in place of the inner parser's.
+  decide(read, true);
+  std::size_t skipped = std::exchange(call_bytes_, call_bytes_ + read), wanted = read;
+  for (const Events::Audited& piece : reader.events.audit()) {
+    const std::size_t begin = std::min(skipped, piece.text.size());
+    skipped -= begin;
+    const std::string_view text = std::string_view(piece.text).substr(begin, wanted);
+    wanted -= text.size();
+    if (text.empty()) continue;
+    call_audit_.push_back({piece, std::string(text)});
+    if (piece.call >= 0) call_audit_.back().call += first_call_;
+  }
+}
+
+// Text follows the last call.
+void OtherCalls::end_reading(Events& out) {
+  send(readers_.front(), out);
+  drop_read(readers_.front());
+  readers_.clear();
+  first_call_ = calls_;
+  read_again();
+}
+
+// No call came of the waiting text, or none after the last one.
+void OtherCalls::reject(Events& out) {
+  if (has_call()) send(readers_.front(), out);
+  readers_.clear();
+  first_call_ = calls_;
+  const bool is_long = read_bytes_ > options_.limits.max_held_bytes;
+  if (begin_depth_ == kMostSearches || is_long) return forward(read_bytes_, out);
+  // Another call may begin behind the first letter.
+  const std::string_view text = std::string_view(waiting_.front().text).substr(first_byte_);
+  std::size_t letter = 1;
+  while (letter < text.size() && is_utf8_continuation(text[letter])) ++letter;
+  at_line_begin_ = text[0] == '\n';
+  forward(std::min(letter, read_bytes_), out);
+  read_again();
+  if (again_bytes_ > 0) depth_ = begin_depth_ + 1;
+}
+
+// Searches the waiting text from its begin.
+void OtherCalls::read_again() {
+  again_bytes_ += read_bytes_;
+  read_bytes_ = piece_ = 0;
+  piece_bytes_ = first_byte_;
+}
+
+// The output ends here, or something else than text follows.
+void OtherCalls::finish_waiting(FinishReason reason, std::uint64_t token_end, Events& out) {
+  search_all(out);
+  while (!readers_.empty()) {
+    for (Reader& reader : readers_) reader.parser->finish(reason, token_end, reader.events);
+    act(out);
+    if (!readers_.empty()) has_call() ? end_reading(out) : reject(out);
+    search_all(out);
+  }
+  cursor_.reset(&families_->openers());
+  forward(read_bytes_, out);
+}
+
+// Calls `use` with the first bytes of the waiting text, and removes them. They have been read.
+template <typename Use>
+void OtherCalls::take(std::size_t bytes, Use&& use) {
+  read_bytes_ -= bytes;
+  while (bytes > 0) {
+    const Piece& piece = waiting_.front();
+    const std::string_view text = std::string_view(piece.text).substr(first_byte_, bytes);
+    use(piece, text);
+    bytes -= text.size();
+    first_byte_ += text.size();
+    if (first_byte_ < piece.text.size()) break;
+    waiting_.pop_front();
+    first_byte_ = 0;
+    --piece_;
+  }
+}
+
+void OtherCalls::forward(std::size_t bytes, Events& out) {
+  decide(bytes, false);
+  take(bytes, [&](const Piece& piece, std::string_view text) {
+    out.add_text(piece.kind, -1, text, piece.token_end, piece.reason);
+  });
+}
+
+void OtherCalls::decide(std::size_t bytes, bool is_call) {
+  if (!options_.audit || bytes == 0) return;
+  if (decisions_.empty() || decisions_.back().is_call != is_call)
+    decisions_.push_back({0, is_call});
+  decisions_.back().bytes += bytes;
+}
+
+void OtherCalls::pass_audit(const Events& in, Events& out) {
+  for (Events::Audited piece : in.audit()) {
+    if (piece.call >= 0) piece.call = own_calls_.at(static_cast<std::size_t>(piece.call));
+    audit_.push_back(std::move(piece));
+  }
+  const auto put = [&](std::deque<Events::Audited>& from, std::size_t bytes) {
+    Events::Audited& piece = from.front();
+    bytes = std::min(bytes, piece.text.size());
+    out.add_audit(piece, std::string_view(piece.text).substr(0, bytes));
+    piece.text.erase(0, bytes);
+    if (piece.text.empty()) from.pop_front();
+    return bytes;
+  };
+  while (!audit_.empty()) {
+    if (!is_text(audit_.front())) {
+      put(audit_, audit_.front().text.size());
+      continue;
+    }
+    if (decisions_.empty()) return;
+    Decision& decision = decisions_.front();
+    std::size_t bytes = std::min(decision.bytes, audit_.front().text.size());
+    if (decision.is_call) {
+      if (call_audit_.empty())  // of a forged state
+        call_audit_.push_back({{.fate = Fate::tool_call}, audit_.front().text.substr(0, bytes)});
+      bytes = put(call_audit_, bytes);
+      audit_.front().text.erase(0, bytes);
+      if (audit_.front().text.empty()) audit_.pop_front();
+    } else {
+      put(audit_, bytes);
+    }
+    decision.bytes -= bytes;
+    if (decision.bytes == 0) decisions_.pop_front();
+  }
+}
+
+void OtherCalls::Piece::visit(Archive& archive) {
+  archive.choice(kind, EventKind::call_text);
+  archive.literal(reason);
+  archive(text, token_end);
+}
+
+void OtherCalls::visit(Archive& archive) {
+  archive.same("choice of options", kOtherCalls, families_->fingerprint());
+  ParserFilter::visit(archive);
+  archive.given(own_, families_, options_);
+  cursor_.visit(archive);
+  archive(at_line_begin_, waiting_, first_byte_, piece_, piece_bytes_, read_bytes_, again_bytes_);
+  archive(depth_, begin_depth_, call_bytes_, first_call_, calls_, own_calls_);
+  archive(audit_, call_audit_, decisions_);
+  std::size_t readers = readers_.size();
+  archive(readers);
+  archive.expect(readers <= families_->size());
+  if (archive.is_reading()) readers_.clear();
+  for (std::size_t i = 0; i < readers; ++i) {
+    if (archive.is_reading()) readers_.emplace_back();
+    Reader& reader = readers_[i];
+    archive.index(reader.family, families_->size());
+    if (archive.is_reading()) reader.parser = make_parser(reader.family);
+    archive(reader.events, reader.judged, reader.sent, reader.name, reader.begin);
+    archive.expect(reader.sent <= reader.judged && reader.judged <= reader.events.list().size() &&
+                   reader.begin <= reader.judged);
+    reader.parser->visit(archive);
+  }
+  archive.expect(is_sound());
+}
+
+// Whether an output can lead to this state.
+bool OtherCalls::is_sound() const {
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < waiting_.size(); ++i) {
+    if (waiting_[i].text.empty()) return false;
+    if (i < piece_) bytes += waiting_[i].text.size();
+  }
+  if (piece_ > waiting_.size() || first_byte_ > 0) {
+    if (waiting_.empty() || piece_ > waiting_.size()) return false;
+    if (first_byte_ >= waiting_.front().text.size()) return false;
+  }
+  if (piece_ == waiting_.size() ? piece_bytes_ > 0 : piece_bytes_ >= waiting_[piece_].text.size())
+    return false;
+  if (bytes + piece_bytes_ != first_byte_ + read_bytes_) return false;
+  if (!readers_.empty() && read_bytes_ == 0 && !has_call()) return false;
+  if (first_call_ > calls_ || first_call_ < 0 || calls_ > CallWriter::Place::kMostCalls)
+    return false;
+  if (has_call() && readers_.size() != 1) return false;
+  return std::all_of(own_calls_.begin(), own_calls_.end(),
+                     [this](std::int32_t call) { return call >= 0 && call < calls_; });
+}
+
+}  // namespace unspool

@@ -1,0 +1,52 @@
+"""Notices that an answer without calls holds a call of another family."""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import Any
+
+from unspool._core import StreamRecipe, ToolSchemas
+from unspool._core import TokenStreamer as NativeTokenStreamer
+from unspool.core.stream.message import build_message
+from unspool.core.stream.stream_recipe import make_recipe, with_defaults
+
+__all__ = ["find_format_of_calls"]
+
+#: The family that most models imitate; the stream reads all others beside it.
+_OWN = "hermes"
+#: No family's call begins with another character.
+_BEGINNING = re.compile(r"[^\s\w.,;:!?'\"-]")
+_logged: set[tuple[str, str]] = set()
+
+
+def find_format_of_calls(content: str, format: Any, tools: ToolSchemas) -> str | None:
+    """Return the format that reads a call of an offered tool in `content`; None if there is none.
+
+    It is logged once for each pair of formats.
+
+    Args:
+        content: What the stream of `format` left as text.
+    """
+    if not _BEGINNING.search(content):
+        return None
+    stream = NativeTokenStreamer(_recipe(tools))
+    stream.parse_chunk(content, None, "stop")
+    calls = build_message(stream, [], "reasoning_content").tool_calls
+    found = next((call.written_as or _OWN for call in calls if call.is_complete), None)
+    own = getattr(format, "name", format)
+    if found is None or found == own:
+        return None
+    if (own, found) not in _logged:
+        _logged.add((own, found))
+        import logging  # not before: importing unspool stays light
+
+        logging.getLogger(__name__).warning(
+            "format %r read no call, and %r would; pass also=%r", own, found, found
+        )
+    return found
+
+
+@functools.lru_cache(maxsize=64)
+def _recipe(tools: ToolSchemas) -> StreamRecipe:
+    return make_recipe(with_defaults(_OWN, tools, {"also": "any", "unknown_tools": "content"}))
