@@ -10,6 +10,7 @@
 #include "format/for_request.h"
 #include "format/format.h"
 #include "format/format_facts.h"
+#include "format/other_families.h"
 #include "format/tool_schemas.h"
 #include "stream/chunk_parser.h"
 #include "stream/parse_batch.h"

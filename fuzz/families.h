@@ -18,6 +18,13 @@ struct Family {
   std::shared_ptr<const Vocabulary> vocabulary;
   std::shared_ptr<const Format> by_text;
   std::shared_ptr<const Format> by_id;
+  // Which read other families' calls too.
+  std::shared_ptr<const Format> others_by_text, others_by_id;
+
+  const std::shared_ptr<const Format>& format(bool is_by_id, bool reads_others) const {
+    if (reads_others) return is_by_id ? others_by_id : others_by_text;
+    return is_by_id ? by_id : by_text;
+  }
 };
 
 inline std::shared_ptr<const Vocabulary> make_vocabulary(const std::vector<std::string>& markers) {
@@ -38,6 +45,10 @@ inline std::vector<Family> read_families() {
   const auto all = parse_json(text);
   expect(all.has_value(), "formats.json is JSON");
   std::vector<Family> families;
+  std::vector<Program> programs;
+  for (const JsonValue& item : all->items)
+    programs.push_back(read_format(item.find("file")->text)->program());
+  const auto others = std::make_shared<OtherFamilies>(programs);
   for (const JsonValue& item : all->items) {
     Family& family = families.emplace_back();
     std::vector<std::string> tokens;
@@ -46,10 +57,14 @@ inline std::vector<Family> read_families() {
       family.markers.push_back(marker.text);
     const std::string& file_text = item.find("file")->text;
     family.vocabulary = make_vocabulary(tokens);
-    family.by_text = read_format(file_text);
     FormatOptions options;
+    family.by_text = read_format(file_text, options);
     options.vocabulary = family.vocabulary;
     family.by_id = read_format(file_text, options);
+    options.others = others;
+    family.others_by_id = read_format(file_text, options);
+    options.vocabulary = nullptr;
+    family.others_by_text = read_format(file_text, options);
   }
   return families;
 }

@@ -33,6 +33,7 @@ struct Case {
   Kind kind;
   ParserOptions policies;
   bool skips_special;
+  bool reads_others;
   FinishReason reason;
   std::string_view output;
   std::vector<Token> tokens;
@@ -60,7 +61,7 @@ Answer parse(const Case& one, const std::vector<std::size_t>& cuts, bool copies)
   options.detokenizer.skip_special_tokens = one.skips_special;
   if (one.kind != Kind::text) options.vocabulary = one.family->vocabulary;
   auto parser = std::make_unique<ChunkParser>(
-      one.kind == Kind::text ? one.family->by_text : one.family->by_id, std::move(options));
+      one.family->format(one.kind != Kind::text, one.reads_others), std::move(options));
   Events events;
   Answer answer;
   const auto take = [&] {
@@ -140,6 +141,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   one.output = input.rest();
   one.kind = static_cast<Kind>(how % 3);
   one.skips_special = (how & 4) != 0;
+  one.reads_others = (how & 32) != 0;
   one.policies.by_id = false;
   one.policies.audit = true;
   one.policies.id_seed = 1;
@@ -147,7 +149,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   one.policies.parallel_calls = (options & 2) == 0;
   one.policies.only_reasoning = (options & 0x1C) == 0x1C;
   one.policies.unknown_tools = static_cast<UnknownTools>((options >> 5) % 3);
-  if ((how & 8) != 0) one.policies.tools = some_tools();
+  if ((how & 8) != 0 || one.reads_others) one.policies.tools = some_tools();
   constexpr FinishReason kReasons[] = {FinishReason::stop, FinishReason::length,
                                        FinishReason::cancelled};
   one.reason = kReasons[reason % 3];
@@ -161,8 +163,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
            (one.kind == Kind::text  ? ", text"
             : one.kind == Kind::ids ? ", ids"
                                     : ", text and ids") +
-           (one.policies.repair ? ", repair" : "") + (one.policies.tools ? ", tools" : "") + ", " +
-           std::string(to_string(one.reason));
+           (one.policies.repair ? ", repair" : "") + (one.policies.tools ? ", tools" : "") +
+           (one.reads_others ? ", also any" : "") + ", " + std::string(to_string(one.reason));
   });
   const Answer whole = parse(one, {count}, false);
   const Answer split = parse(one, cuts(count, seed), true);
@@ -214,7 +216,10 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
                                                    "</",
                                                    "|>",
                                                    "\r\n"};
-  const std::vector<std::string>& markers = families()[which].markers;
+  // The markers of another family matter as much if its calls are read.
+  const bool others = (data[3] & 32) != 0 && random() % 2 == 0;
+  const std::size_t family = others ? random() % families().size() : which;
+  const std::vector<std::string>& markers = families()[family].markers;
   const std::size_t pick = random() % (markers.size() + kPieces.size());
   std::string piece = pick < markers.size() ? markers[pick] : kPieces[pick - markers.size()];
   if (random() % 8 == 0) piece.resize(piece.size() - random() % piece.size());

@@ -24,7 +24,7 @@ std::vector<Family> with_templates() {
   expect(templates.has_value(), "templates.json is JSON");
   for (const JsonValue& one : templates->items) {
     const auto format = make_format(ResponseTemplate::compile(one), "template", {});
-    all.push_back({{}, make_vocabulary({}), format, format});
+    all.push_back({{}, make_vocabulary({}), format, format, format, format});
   }
   return all;
 }
@@ -33,9 +33,10 @@ struct Case {
   const Family* family;
   TokenStreamerOptions options;
   bool by_id;
+  bool reads_others;
 
   std::unique_ptr<TokenStreamer> make() const {
-    return std::make_unique<TokenStreamer>(by_id ? family->by_id : family->by_text, options);
+    return std::make_unique<TokenStreamer>(family->format(by_id, reads_others), options);
   }
 };
 
@@ -85,12 +86,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     changed.emplace_back(place, static_cast<char>(input.byte()));
   }
   static const std::vector<Family> formats = with_templates();
-  Case one{&formats[which % formats.size()], {}, (how & 1) != 0};
+  Case one{&formats[which % formats.size()], {}, (how & 1) != 0, (how & 128) != 0};
   ChunkParserOptions& stream = one.options.stream;
   if (one.by_id) stream.vocabulary = one.family->vocabulary;
   stream.labels = one.by_id && (how & 2) != 0;
   stream.keeps_message = (how & 4) == 0;
-  if ((how & 8) != 0) stream.parser.tools = some_tools();
+  if ((how & 8) != 0 || one.reads_others) stream.parser.tools = some_tools();
   if ((how & 16) != 0) stream.detokenizer.stop = {"stop", "\n\n"};
   if ((how & 32) != 0) stream.stop_in = StopIn::content;
   if ((how & 64) != 0) one.options.incomplete_calls = IncompleteCalls::withhold;

@@ -49,7 +49,7 @@ std::shared_ptr<const Format> read_format(std::string_view text, const FormatOpt
   if (options.vocabulary) tokens = marker_tokens(*options.vocabulary);
   if (!is_json(text))
     return Format::compile(for_tools(FormatSource::read(text, "format").program, options.tools),
-                           tokens, options.trust);
+                           tokens, options.trust, options.others);
   const std::optional<JsonValue> file = parse_json(text);
   const JsonValue* version = file ? file->find("unspool_format") : nullptr;
   if (version == nullptr)
@@ -67,7 +67,8 @@ std::shared_ptr<const Format> read_format(std::string_view text, const FormatOpt
   if (patterns == nullptr) throw FormatError("the format file contains no format");
   Program program = with_reasoning(lower_shape(read_shape(PatternFile::read(*patterns))),
                                    read_reasoning_use(*file));
-  return Format::compile(for_tools(std::move(program), options.tools), tokens, options.trust);
+  return Format::compile(for_tools(std::move(program), options.tools), tokens, options.trust,
+                         options.others);
 }
 
 }  // namespace unspool

@@ -15,7 +15,8 @@ namespace unspool {
 struct FormatOptions {
   std::shared_ptr<const Vocabulary> vocabulary;  // of the token ids; null: the input is text only
   ToolUse tools = {};
-  MarkerTrust trust = MarkerTrust::by_id;  // strict: not for a response template
+  MarkerTrust trust = MarkerTrust::by_id;            // strict: not for a response template
+  std::shared_ptr<const OtherFamilies> others = {};  // whose calls count too; not for a template
 };
 
 /// Reads a format file (TOML) or the output of `unspool export-format` (JSON). Throws FormatError
