@@ -22,6 +22,7 @@
 #include "delta/chat_writer.h"
 #include "format/lower_shape.h"
 #include "format/named_values.h"
+#include "format/other_families.h"
 #include "format/pattern_file.h"
 #include "format/read_shape.h"
 #include "format/tool_schemas.h"
@@ -138,6 +139,25 @@ ToolUse tool_use_of(const JsonValue& request, const ToolSchemas* tools) {
   return use;
 }
 
+/// The families of `also`, a list of their patterns. The last set is kept: a run begins its stream
+/// twice, and the page begins one for each change of its text.
+std::shared_ptr<const OtherFamilies> others_of(const JsonValue& request) {
+  static std::string kept_json;
+  static std::shared_ptr<const OtherFamilies> kept;
+  const JsonValue* also = request.find("also");
+  if (also == nullptr || !also->is(JsonValue::Kind::array)) return nullptr;
+  std::string json;
+  append_json(*also, json);
+  if (json != kept_json) {
+    std::vector<Program> programs;
+    for (const JsonValue& patterns : also->items)
+      programs.push_back(lower_shape(read_shape(PatternFile::read(patterns))));
+    kept = std::make_shared<OtherFamilies>(programs);
+    kept_json = std::move(json);
+  }
+  return kept;
+}
+
 std::unique_ptr<Stream> stream_of(const JsonValue& request) {
   ChunkParserOptions options;
   ParserOptions& parser = options.parser;
@@ -154,8 +174,9 @@ std::unique_ptr<Stream> stream_of(const JsonValue& request) {
   const std::string_view start = text_of(request, "start_in");
   if (start == "content" || start == "reasoning") parser.starts_in_reasoning = start == "reasoning";
   Program program = for_tools(program_of(request), tool_use_of(request, parser.tools.get()));
-  auto stream =
-      std::make_unique<Stream>(Format::compile(std::move(program), {}), std::move(options));
+  auto stream = std::make_unique<Stream>(
+      Format::compile(std::move(program), {}, MarkerTrust::by_id, others_of(request)),
+      std::move(options));
   if (text_of(request, "reasoning_field") == "reasoning") stream->field = ReasoningField::reasoning;
   const JsonValue* prompt = request.find("prompt");
   if (prompt != nullptr && prompt->is(JsonValue::Kind::string))
@@ -171,7 +192,8 @@ Delta delta_of(const Events& events, const Event& event) {
   delta.index = event.index;
   delta.status = event.status;
   delta.finish_reason = event.finish_reason;
-  delta.text = events.text(event);
+  // A begin's text is the family in whose way the call is written.
+  if (event.kind != EventKind::tool_call_begin) delta.text = events.text(event);
   delta.id = events.id(event);
   delta.name = events.name(event);
   delta.reason = event.reason;
@@ -276,6 +298,12 @@ void append_message(const Stream& stream, std::string& out) {
   object.text("finish_reason", to_string(message.finish_reason));
   append_list(message.tool_calls, object.key("calls"), [&](const ToolCall& call) {
     ObjectWriter item(out);
+    std::string& written_as = item.key("written_as");
+    if (call.written_as) {
+      append_json_string(*call.written_as, written_as);
+    } else {
+      written_as += "null";
+    }
     item.text("id", call.id);
     item.text("name", call.name);
     item.text("arguments", call.arguments);

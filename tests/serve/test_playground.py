@@ -182,6 +182,13 @@ def test_options_reach_the_parser() -> None:
     assert answer.json()["message"]["content"] == CALL
 
 
+@pytest.mark.parametrize("also", ["hermes", ["mistral", "hermes"], "any"])
+def test_calls_of_other_families_are_shown_with_their_format(also: Any) -> None:
+    answer = ask(format="mistral", text=f"Hi {CALL}", tools='[{"name": "f"}]', options={"also": also})
+    (call,) = answer.json()["message"]["calls"]
+    assert (call["name"], call["written_as"]) == ("f", "hermes")
+
+
 def test_two_runs_give_the_same_ids() -> None:
     first, second = (ask(format="hermes", text=CALL).json() for _ in range(2))
     assert first == second

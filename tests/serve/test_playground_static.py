@@ -79,6 +79,17 @@ def test_every_case_is_as_in_python(modules: Path, format: str) -> None:
         assert found == expected, request
 
 
+@pytest.mark.parametrize("also", ["hermes", ["mistral", "hermes"], "any"])
+def test_other_families_are_as_in_python(modules: Path, also: Any) -> None:
+    text = 'Hi <tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>'
+    request = {
+        "format": "mistral", "text": text, "tools": [{"name": "f"}], "options": {"also": also}, "chunk": "tokens"
+    }  # fmt: skip
+    (found,) = run_wasm(modules, [request])
+    assert found["message"]["calls"][0]["written_as"] == "hermes"
+    assert found == json.loads(json.dumps(run(read_request(json.dumps(request).encode()))))
+
+
 @pytest.mark.parametrize(
     ("fields", "where"),
     [
@@ -86,6 +97,8 @@ def test_every_case_is_as_in_python(modules: Path, format: str) -> None:
         ({"tools": "{}"}, "tools"),
         ({"format": "nosuch"}, "format"),
         ({"options": {"reasoning": "nosuch"}}, "reasoning"),
+        ({"options": {"also": "nosuch"}}, "options"),
+        ({"options": {"also": ["deepseek_r1"]}}, "options"),
         ({"tools": [{"name": "f"}], "options": {"tool_choice": "g"}}, "options"),
         ({"tools": [5]}, "options"),
         ({"text": "a" * 5001, "chunk": 1}, "chunk"),

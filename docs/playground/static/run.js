@@ -98,6 +98,7 @@ function coreRequest(formats, format, request) {
   const options = { ...request.options };
   const reasoning = options.reasoning ?? null;
   delete options.reasoning;
+  if (options.also !== undefined) options.also = others(formats, options.also).map((other) => other.patterns);
   if (typeof options.tool_choice === "object" && options.tool_choice !== null) {
     options.tool_choice = (options.tool_choice.function ?? options.tool_choice).name;
   }
@@ -110,6 +111,20 @@ function coreRequest(formats, format, request) {
     if (!other.is_plain) asked.reasoning = other.patterns;
   }
   return asked;
+}
+
+/** The formats of `also`. Of "any", the family that most models and stacks name comes first. */
+function others(formats, also) {
+  const names = [also].flat();
+  const rank = ({ models, aliases }) => -models.length - aliases.length;
+  if (names.includes("any")) {
+    const byName = (a, b) => (a.name < b.name ? -1 : 1);
+    return formats.filter((item) => item.has_tools).sort((a, b) => rank(a) - rank(b) || byName(a, b));
+  }
+  const found = names.map((name) => find(formats, name, "options"));
+  const without = found.find((item) => !item.has_tools);
+  if (without) throw new RunError("options", `also: format '${without.name}' has no calls; name one that has`);
+  return found;
 }
 
 function toolsOf(tools) {

@@ -172,7 +172,10 @@ def _message(message: Message) -> dict[str, Any]:
         "wire": {"message": message.to_openai(), "finish_reason": message.finish_reason},
         **_fields(message, "content", "reasoning", "finish_reason"),
         "calls": [
-            {**_fields(call, "id", "name", "arguments", "status"), "repairs": list(call.repairs)}
+            {
+                **_fields(call, "id", "name", "arguments", "status", "written_as"),
+                "repairs": list(call.repairs),
+            }
             for call in message.tool_calls
         ],
         "malformed": [_fields(item, "text", "reason", "index") for item in message.malformed],

@@ -36,6 +36,7 @@ function readForm() {
     }
   }
   if (["false", "none"].includes(options.reasoning)) options.reasoning = false;
+  if (options.also) options.also = options.also.split(",").map((name) => name.trim()).filter(Boolean);
   if (byId("one_call").checked) options.parallel_tool_calls = false;
   const unit = byId("unit").value;
   return {
@@ -70,6 +71,7 @@ function fillOptions(options) {
 
 function optionText(value) {
   if (value === undefined || value === null) return "";
+  if (Array.isArray(value)) return value.join(", ");
   return typeof value === "object" ? (value.function || value).name || "" : String(value);
 }
 

@@ -180,10 +180,12 @@ export class View {
     };
     if (message.reasoning) add("reasoning", message.reasoning, "reasoning");
     if (message.content) add("content", message.content, "content");
-    for (const call of message.calls) {
+    for (const [index, call] of message.calls.entries()) {
       const part = element("div", "part");
       const title = element("h3", "", "call ");
       title.append(element("span", `status ${call.status}`, call.status));
+      const writtenAs = isWhole && this.run.message.calls?.[index]?.written_as;
+      if (writtenAs) title.append(` written as ${writtenAs}`);
       const value = element("div", "value");
       value.append(element("span", "region name", call.name), " ");
       value.append(element("span", "region arguments", call.arguments));
