@@ -11,13 +11,23 @@ namespace unspool {
 namespace {
 
 // For models that omit the markers that they were asked for: bare or fenced JSON, on a line of its
-// own.
+// own, and lists of Python calls if the family writes such calls.
 void add_unmarked_calls(Program& program) {
-  const bool has_them =
+  const bool has_python = std::any_of(program.calls.begin(), program.calls.end(),
+                                      [](const auto& call) { return call.is(BodyKind::pythonic); });
+  if (has_python) {
+    CallRegion call;
+    call.start.place = BarePlace::line;
+    call.start.letters.assign(1, '[');
+    call.start.known_tools = KnownTools::required;
+    call.body = PythonSlot{};
+    program.calls.push_back(std::move(call));
+  }
+  const bool has_json =
       std::any_of(program.calls.begin(), program.calls.end(), [](const auto& call) {
         return call.start.place == BarePlace::line && call.is(BodyKind::json_call);
       });
-  if (has_them) return;
+  if (has_json) return;
   CallRegion call;
   call.start.place = BarePlace::line;
   call.allow_fence();

@@ -13,7 +13,7 @@ struct ToolUse {
   bool is_on = true;         // false: calls are content
   bool is_required = false;  // some tool must be called: the output may be a bare list of calls
   std::string name = {};     // the tool that must be called: the output may be its bare arguments
-  bool unmarked = false;     // a JSON object without markers is a call if it matches a tool
+  bool unmarked = false;     // a call without markers is one if it names a tool
 };
 
 /// The reasoning that is read.

@@ -165,6 +165,7 @@ class CallReader : RegionReader, CallSink, CallReaderState {
   void put_body_text(const BodyResult& result, std::string_view read, std::size_t unread);
   void end_body(const BodyResult& result);
   void on_failure(const char* problem, const Letters& unread);
+  int next_bare() const;
   bool was_mention() const;
   void begin_next(std::size_t at);
   void finish_name();

@@ -57,9 +57,12 @@ void CallReader::on_failure(const char* problem, const Letters& unread) {
   if (!core_.calls.is_open() && core_.call().is_tentative() && !has_called_ && !follows_fault_ &&
       at_.state != State::malformed) {
     body_.reset();
+    const int other = next_bare();
     // No marker said that this is a call: it is content, to the letter.
-    core_.release_raw();
-    return;
+    if (other < 0) return core_.release_raw();
+    const std::string raw = std::exchange(core_.raw, {});
+    begin_bare(static_cast<std::uint8_t>(other), has_closer_);
+    return read_again(raw);
   }
   problem_ = problem;
   malformed_is_empty_ = true;
@@ -69,6 +72,19 @@ void CallReader::on_failure(const char* problem, const Letters& unread) {
   // White space between two calls of a list.
   is_blank(raw) ? core_.audit(Fate::marker, raw) : put_malformed(raw);
   parser_.read_again(unread);
+}
+
+// Another kind of bare call that may begin as this one did: `[f(` and `[{`.
+int CallReader::next_bare() const {
+  const auto& calls = core_.program().calls;
+  const BarePlace place = core_.call().start.place;
+  const bool is_at_line = place == BarePlace::start || place == BarePlace::line;
+  for (std::size_t i = at_.call + 1U; is_at_line && i < calls.size(); ++i) {
+    const CallStart& other = calls[i].start;
+    if (other.place == BarePlace::line && other.letters.find(core_.raw[0]) != std::string::npos)
+      return static_cast<int>(i);
+  }
+  return -1;
 }
 
 // Whether the opener on trial was a mention, now that the text after it is malformed: it has no

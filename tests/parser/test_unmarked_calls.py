@@ -84,6 +84,28 @@ def test_what_does_not_fit_is_content(text: str) -> None:
     assert not message.malformed
 
 
+PYTHON = ["granite_pythonic", "lfm2", "llama4_pythonic", "olmo3", "pythonic"]
+
+
+@pytest.mark.parametrize("format", PYTHON)
+@pytest.mark.parametrize("before", ["", "Sure.\n"])
+def test_a_family_of_python_calls_writes_them_without_markers(format: str, before: str) -> None:
+    message = read(f'{before}[get_weather(city="Paris", days=3), now()]', format)
+    assert calls(message) == [("get_weather", {"city": "Paris", "days": 3}), ("now", {})]
+    assert message.content.strip() == before.strip()
+    assert calls(read(f"{before}[{WEATHER}]", format)) == [("get_weather", {"city": "Paris", "days": 3})]
+
+
+@pytest.mark.parametrize("format", PYTHON)
+@pytest.mark.parametrize(
+    "text",
+    ["[1, 2]", "[see(this)]", '[{"a": 1}]', "[link](get_weather)", "So [get_weather(city='Paris')]", "["],
+)
+def test_other_brackets_are_content(format: str, text: str) -> None:
+    message = read(f"Look.\n{text}", format)
+    assert (message.content, message.tool_calls, message.malformed) == (f"Look.\n{text}", (), ())
+
+
 def test_it_is_off_by_default_and_without_tools() -> None:
     assert unspool.parse(WEATHER, "hermes", TOOLS).content == WEATHER
     assert unspool.parse(WEATHER, "hermes", unmarked_calls=True).content == WEATHER

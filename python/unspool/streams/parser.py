@@ -55,7 +55,7 @@ class Parser(NativeTokenStreamer):
             it is a call and ends the reasoning. None: the format decides.
         unmarked_calls: True: a bare or fenced JSON object on a line of its own is also a call, if it names
             one of `tools` and matches its schema. For models that omit the markers. Such a call is emitted
-            when it is complete.
+            when it is complete. If the format's calls are in Python, a list of calls of `tools` counts too.
         also: Other formats whose calls count too, as a name or a list of names; "any": all formats. Such a
             call must name one of `tools` and fit its schema. It is emitted when it is complete, and
             `ToolCall.written_as` names its format.

@@ -81,7 +81,7 @@ PARSER_OPTIONS = {
             "unmarked_calls",
             "True: a bare or fenced JSON object on a line of its own is also a call, if it names one of "
             "`tools` and matches its schema. For models that omit the markers. Such a call is emitted "
-            "when it is complete.",
+            "when it is complete. If the format's calls are in Python, a list of calls of `tools` counts too.",
             default=False,
         ),
         Option(
