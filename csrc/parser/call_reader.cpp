@@ -349,7 +349,7 @@ bool CallReader::begin_call(std::string_view name, std::string_view id) {
   if (core_.options().repair && opener_bytes_ > 0) {
     pending_text_.clear();
     // Only with repair: a repeated body is dropped, which changes the output.
-    core_.echo.begin();
+    core_.echo.begin(std::string_view(core_.raw).substr(0, opener_bytes_));
   }
   label_name(name);
   // The bytes that were held until the name was certain.

@@ -31,6 +31,7 @@ void CallReader::end_body(const BodyResult& result) {
   const CallRegion& call = core_.call();
   if (result.closer.empty()) {
     at_.closer_pending = has_closer_;
+    if (has_closer_ && core_.calls.is_complete()) core_.echo.wait_for_restart();
     // `{"name": …}; {"name": …}`: the next call may follow without an opener.
     at_.may_chain = has_closer_ || call.is_bare() || !call.separators.empty();
     core_.after_markup({});
@@ -253,8 +254,8 @@ void CallReader::finish_body(FinishReason reason) {
   if (core_.options().repair && core_.calls.is_open()) {
     ends = stopped && body_->may_end_here(*this);
     // `complete` closes strings and brackets that the cut left open. A body that may end here needs
-    // none, and one that took the closer as text is not mended.
-    ends || holds_closer_ ? body_->end(*this) : body_->complete(*this);
+    // none. One that took the closer as text has lost a quote, if the model ended by itself.
+    ends || (holds_closer_ && stopped) ? body_->end(*this) : body_->complete(*this);
   } else {
     // A body holds bytes that more input would have decided, such as the last digits of a number.
     body_->end(*this);

@@ -1,5 +1,5 @@
-// Detects a call's body and closer that the model repeats directly after the first. The text is
-// compared as it arrives and held only as long as it is equal.
+// Detects a call that the model repeats directly after the first. The text is compared as it
+// arrives and held only as long as it is equal.
 #pragma once
 
 #include <algorithm>
@@ -15,22 +15,30 @@
 
 namespace unspool {
 
-// An example: `{"name": "f"}</tool_call>{"name": "f"}</tool_call>`. The second body has no opener,
-// so it would be content, with a stray closer. Only an exact repetition counts: anything else may
-// be text that the model means.
+// Two examples: in `{"name": "f"}</tool_call>{"name": "f"}</tool_call>` the second body has no
+// opener, so it would be content, with a stray closer. In
+// `<tool_call>{"name": "f"}<tool_call>{"name": "f"}</tool_call>` the model has restarted the call,
+// which would run twice. Only an exact repetition counts: anything else may be text that the model
+// means, or another call.
 class Echo {
  public:
   /// A call's body begins.
-  void begin() {
+  void begin(std::string_view opener) {
     kept_ = std::make_unique<Kept>();
+    // White space before an echo is read as usual.
+    kept_->before = opener.substr(std::min(opener.find_first_not_of(kSpace), opener.size()));
     state_ = State::records;
   }
   bool records() const { return state_ == State::records; }
   void add(std::string_view text) {
     std::string& whole = kept_->text;
-    // White space before the body is not compared.
-    if (whole.empty()) text = text.substr(std::min(text.find_first_not_of(kSpace), text.size()));
-    if (whole.size() + text.size() > kMaxBytes) {
+    // White space before the body is compared only in a restarted call.
+    if (whole.empty()) {
+      const std::size_t space = std::min(text.find_first_not_of(kSpace), text.size());
+      kept_->before += text.substr(0, space);
+      text.remove_prefix(space);
+    }
+    if (kept_->before.size() + whole.size() + text.size() > kMaxBytes) {
       stop();
     } else {
       whole += text;
@@ -42,15 +50,24 @@ class Echo {
     ends_with_token_ = is_token;
     state_ = State::waits;
   }
-  bool is_expected() const { return state_ == State::waits; }
-  bool is_begun() const { return state_ == State::waits && !kept_->held.is_empty(); }
+  /// The body has ended before the call's closer: the call may be restarted.
+  void wait_for_restart() {
+    if (state_ != State::records || kept_->text.empty()) return;
+    kept_->text.resize(kept_->text.find_last_not_of(kSpace) + 1);
+    kept_->text.insert(0, kept_->before);
+    state_ = State::waits_for_restart;
+  }
+  bool is_expected() const { return state_ > State::records; }
+  bool is_begun() const { return is_expected() && !kept_->held.is_empty(); }
+  bool is_restart() const { return state_ == State::waits_for_restart; }
 
   /// Whether the echo can continue with this letter.
   bool fits(const Letter& letter) const {
     const std::string_view rest = std::string_view(kept_->text).substr(kept_->held.size());
     const bool is_last = rest.size() == letter.text.size();
     // A closer that was a token is repeated as a token; its spelling would be text.
-    return rest.starts_with(letter.text) && (!is_last || ends_with_token_ == (letter.symbol != 0));
+    return rest.starts_with(letter.text) &&
+           (!is_last || is_restart() || ends_with_token_ == (letter.symbol != 0));
   }
   void put(const Letter& letter) { kept_->held.put(letter); }
   bool is_whole() const { return kept_->held.size() == kept_->text.size(); }
@@ -60,28 +77,35 @@ class Echo {
   void accept() { kept_->held.clear(); }
   /// No echo follows: returns the held text, to be read again.
   Letters give_up() {
-    Letters held = kept_ ? std::move(kept_->held) : Letters{};
-    stop();
+    Letters held = kept_ ? std::exchange(kept_->held, {}) : Letters{};
+    // The call's closer may follow, and then its echo.
+    is_restart() ? wait_for_closer() : stop();
     return held;
   }
 
   void visit(Archive& archive) {
-    archive.choice(state_, State::waits);
+    archive.choice(state_, State::waits_for_restart);
     archive(ends_with_token_, kept_);
     archive.expect((kept_ != nullptr) == (state_ != State::off));
   }
 
  private:
+  void wait_for_closer() {
+    kept_->text.erase(0, kept_->before.size());
+    state_ = State::records;
+  }
+
   // The text of a longer call is not kept; this bounds the memory of a stream.
   static constexpr std::size_t kMaxBytes = 4096;
 
-  enum class State : std::uint8_t { off, records, waits };
+  enum class State : std::uint8_t { off, records, waits, waits_for_restart };
   struct Kept {
+    std::string before;  // the opener, and white space
     std::string text;
     Letters held;
 
     void visit(Archive& archive) {
-      archive(text, held);
+      archive(before, text, held);
       archive.expect(held.size() <= text.size());
     }
   };

@@ -30,13 +30,14 @@ bool EchoReader::may_begin() const {
 void EchoReader::drop() {
   core_.put_call_text(Fate::whitespace, std::exchange(at_.space, {}));
   core_.put_call_text(Fate::tool_call, core_.echo.held());
+  const bool is_restart = core_.echo.is_restart();
   core_.echo.accept();
   if (!core_.calls.is_over() && core_.calls.number() >= 0) {
     // A second end of the same call, which adds a repair; CallEndFilter joins the two.
     core_.events().add_end(core_.calls.number(), CallStatus::complete, core_.token_end,
                            std::uint16_t{kMarkup});
   }
-  core_.after_markup(core_.call().close.after);
+  core_.after_markup(is_restart ? std::string_view() : core_.call().close.after);
 }
 
 }  // namespace unspool
