@@ -22,6 +22,7 @@ PYBIND11_MODULE(_core, module, py::mod_gil_not_used()) {
   register_stream_batch(module);
   register_token_streamer(module);
   refuse_unmade_objects(module);
+  decide_pickling(module);
 }
 
 #undef PyInit__core
