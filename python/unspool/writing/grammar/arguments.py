@@ -315,18 +315,18 @@ class Arguments:
 
 def in_order(rules: Rules, members: list[tuple[Node, bool]], comma: Node) -> Node:
     """The members in order, each with whether it is required; commas separate them."""
-    # `first` accepts the members from here on at the beginning, `rest` the same after a member.
-    first: Node = EMPTY
+    # `first` has what accepts the members from here on at the beginning, `rest` is the same after a member.
+    first: list[Node] = []
     rest: Node = EMPTY
     for part, is_required in reversed(members):
         later = rules.add("members", rest) if rest != EMPTY else rest
         here = sequence(part, later)
         if is_required:
-            first, rest = here, sequence(comma, here)
+            first, rest = [here], sequence(comma, here)
         else:
-            first = choice(here, first) if first != EMPTY else optional(here)
+            first.append(here if first else optional(here))
             rest = sequence(optional(sequence(comma, part)), later)
-    return first
+    return choice(*reversed(first)) if first else EMPTY
 
 
 def _between_lines(blank: Node, text: str, own_line: bool, end: Node, is_paired: bool) -> Node:

@@ -104,11 +104,16 @@ class Rules:
     """A grammar: rules by name, including `start`. Rules may be recursive."""
 
     named: dict[str, Node] = field(default_factory=dict)
+    _numbers: dict[str, int] = field(default_factory=dict, repr=False, compare=False)  # the last of each stem
 
     def new_name(self, stem: str) -> str:
         """A name that no rule has yet."""
-        names = (f"{stem}_{number}" for number in range(1, len(self.named) + 2))
-        return next(name for name in (stem, *names) if name not in self.named)
+        name, number = stem, self._numbers.get(stem, 0)
+        while name in self.named:
+            number += 1
+            name = f"{stem}_{number}"
+        self._numbers[stem] = number
+        return name
 
     def reserve(self, stem: str) -> Reference:
         """A reference to a new rule whose node follows, because it may refer to itself."""
