@@ -18,6 +18,8 @@ TEMPLATE = (
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
 _WIDTH = 64
+# On a processor with AMX, OpenVINO's CPU plugin crashes in a narrower feed-forward layer.
+_FEED_FORWARD = 512
 
 
 def _byte_chars() -> list[str]:
@@ -97,7 +99,7 @@ def _write(path: Path, tokens: list[str], kinds: list[Any], template: str, tenso
     file.add_block_count(1)
     file.add_context_length(32768)
     file.add_embedding_length(_WIDTH)
-    file.add_feed_forward_length(32)
+    file.add_feed_forward_length(_FEED_FORWARD)
     file.add_head_count(2)
     file.add_head_count_kv(2)
     file.add_layer_norm_rms_eps(1e-6)
@@ -118,8 +120,8 @@ def _write(path: Path, tokens: list[str], kinds: list[Any], template: str, tenso
     for name in ("attn_q", "attn_k", "attn_v", "attn_output"):
         tensors[f"blk.0.{name}"] = np.zeros((_WIDTH, _WIDTH))
     for name in ("ffn_gate", "ffn_up"):
-        tensors[f"blk.0.{name}"] = np.zeros((32, _WIDTH))
-    tensors["blk.0.ffn_down"] = np.zeros((_WIDTH, 32))
+        tensors[f"blk.0.{name}"] = np.zeros((_FEED_FORWARD, _WIDTH))
+    tensors["blk.0.ffn_down"] = np.zeros((_WIDTH, _FEED_FORWARD))
     for name, values in tensors.items():
         file.add_tensor(f"{name}.weight", values.astype(np.float16))
     for name in ("output_norm", "blk.0.attn_norm", "blk.0.ffn_norm"):
