@@ -141,7 +141,10 @@ class CallReader : RegionReader, CallSink, CallReaderState {
 
   /// What follows the name is a call's body, so the opener was no mention.
   void settle_body() {
-    if (std::exchange(awaits_body_, false) && !core_.is_rehearsing()) core_.settle_trial();
+    if (!awaits_body_) [[likely]]
+      return;
+    awaits_body_ = false;
+    if (!core_.is_rehearsing()) core_.settle_trial();
   }
 
   bool on_opener_again(const MarkerCursor::Found& match);

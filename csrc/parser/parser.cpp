@@ -120,10 +120,10 @@ EventParser::Progress Parser::progress() const {
 
 void Parser::add_held(Held& out, bool as_text) const {
   const std::size_t left_out = core_.turn_left();
-  // A call that the prompt has opened is emitted whole.
-  const bool is_whole = core_.calls.is_open() && !core_.trial.is_on() && !as_text;
-  if (left_out == 0 || is_whole) [[likely]]
+  if (left_out == 0) [[likely]]
     return add_all_held(out, as_text);
+  // A call that the prompt has opened is emitted whole.
+  if (core_.calls.is_open() && !core_.trial.is_on() && !as_text) return add_all_held(out, as_text);
   Held held;
   add_all_held(held, as_text);
   out.add(held, left_out);

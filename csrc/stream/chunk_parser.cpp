@@ -206,22 +206,28 @@ void ChunkParser::put_slices(std::string_view bytes, Events& out) {
 }
 
 void ChunkParser::put_ids(std::span<const TokenId> ids, Events& out) {
-  if (!has_vocabulary()) check_ids(ids, false);
+  if (!has_vocabulary()) return count_ids(ids, out);
   begin(ids.empty() ? Input::none : Input::ids);
-  if (input_ == Input::both && has_vocabulary()) {
+  if (input_ == Input::both) {
     const TextAligner::Sink sink = sink_to(parsed_or(out));
     for (const TokenId id : ids) expect_id(id);
     aligner().put({}, sink);
-  } else if (!has_vocabulary()) {
-    // Ids without text cannot change the region.
-    const Region region = parser_->region();
-    for (const TokenId id : ids) {
-      ids_.push_back(id);
-      ++token_count_;
-      count(region);
-    }
   } else {
     for (const TokenId id : ids) put_id(id, out);
+  }
+  end_put(out);
+}
+
+// Without a vocabulary, ids are only counted.
+void ChunkParser::count_ids(std::span<const TokenId> ids, Events& out) {
+  check_ids(ids, false);
+  begin(ids.empty() ? Input::none : Input::ids);
+  // Ids without text cannot change the region.
+  const Region region = parser_->region();
+  for (const TokenId id : ids) {
+    ids_.push_back(id);
+    ++token_count_;
+    count(region);
   }
   end_put(out);
 }

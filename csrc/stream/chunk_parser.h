@@ -145,6 +145,7 @@ class ChunkParser : LabelledParser {
   void label(Events& out, bool stopped);
   void put_slices(std::string_view bytes, Events& out);
   void put_id(TokenId id, Events& out);
+  void count_ids(std::span<const TokenId> ids, Events& out);
   template <bool kLabels>
   void read_id(TokenId id, Events& out);
   void put_special(std::string_view text, std::uint64_t token_end, Events& out);

@@ -115,12 +115,12 @@ void TokenStreamer::fill(Delta& delta, const Event& event, bool with_ids) const 
   delta.choice = choice_;
   delta.status = event.status;
   delta.finish_reason = event.finish_reason;
-  delta.text = events_.text(event);
   if (event.kind == EventKind::tool_call_begin) {
-    delta.text.clear();  // the family in whose way the call is written
+    delta.text.clear();  // the event's text is the family in whose way the call is written
     delta.id = events_.id(event);
     delta.name = events_.name(event);
   } else {
+    delta.text = events_.text(event);
     // Cleared and not left: the memory may hold an earlier delta.
     delta.id.clear();
     delta.name.clear();
