@@ -346,16 +346,20 @@ def test_a_hostile_schema_is_refused_in_time(schema: Any) -> None:
 
 
 def test_a_large_schema_takes_linear_time() -> None:
-    names = [f"key{i}" for i in range(5000)]
+    names = [f"key{i}" for i in range(2900)]
     start = time.process_time()
     properties = {name: {"type": "string"} for name in names}
     normalise(
         {**OBJECT, "properties": properties, "required": names, "additionalProperties": False}, strict=True
     )
-    normalise({**OBJECT, "additionalProperties": {"type": "null"}, "propertyNames": {"enum": names}})
+    normalise(
+        {**OBJECT, "additionalProperties": {"type": "null"}, "propertyNames": {"enum": names}}, target="gbnf"
+    )
+    names = names[:1400]
     tags = {name: {"properties": {"tag": {**OBJECT, "required": [name]}}} for name in names}
     normalise(
-        {**OBJECT, "properties": {n: {"$ref": f"#/$defs/{n}/properties/tag"} for n in names}, "$defs": tags}
+        {**OBJECT, "properties": {n: {"$ref": f"#/$defs/{n}/properties/tag"} for n in names}, "$defs": tags},
+        target="gbnf",
     )
     assert time.process_time() - start < 20
 

@@ -12,6 +12,7 @@ from typing import Any
 from unspool._core import Edge, ParameterShape, Shape
 from unspool.errors import ArgumentError
 from unspool.writing.grammar.free_text import First, Rule, Start
+from unspool.writing.grammar.in_order import in_order
 from unspool.writing.grammar.lexicon import Lexicon, edge
 from unspool.writing.grammar.marked_values import BARE_KEY, MarkedJson, QuotedValues
 from unspool.writing.grammar.nodes import (
@@ -34,7 +35,7 @@ from unspool.writing.grammar.schema_rules import value_rules
 from unspool.writing.grammar.schema_types import ANY_TYPE, only, resolve, types_of
 from unspool.writing.grammar.tools import Tool
 
-__all__ = ["Arguments", "in_order"]
+__all__ = ["Arguments"]
 
 #: The possible first characters of a JSON value of each type; text with another one is not such a value.
 _STARTS = {
@@ -311,22 +312,6 @@ class Arguments:
         """A list's elements. At least one, because an empty list looks like empty text."""
         least, most = max(1, int(schema.get("minItems", 0))), schema.get("maxItems")
         return Repeat(self._element(tool, parameter, "item", schema["items"]), least, most)
-
-
-def in_order(rules: Rules, members: list[tuple[Node, bool]], comma: Node) -> Node:
-    """The members in order, each with whether it is required; commas separate them."""
-    # `first` has what accepts the members from here on at the beginning, `rest` is the same after a member.
-    first: list[Node] = []
-    rest: Node = EMPTY
-    for part, is_required in reversed(members):
-        later = rules.add("members", rest) if rest != EMPTY else rest
-        here = sequence(part, later)
-        if is_required:
-            first, rest = [here], sequence(comma, here)
-        else:
-            first.append(here if first else optional(here))
-            rest = sequence(optional(sequence(comma, part)), later)
-    return choice(*reversed(first)) if first else EMPTY
 
 
 def _between_lines(blank: Node, text: str, own_line: bool, end: Node, is_paired: bool) -> Node:

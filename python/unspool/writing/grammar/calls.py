@@ -8,7 +8,8 @@ from typing import Any
 
 from unspool._core import CallShape, Edge, FormShape, Hole, ObjectShape
 from unspool.errors import ArgumentError, FormatError
-from unspool.writing.grammar.arguments import Arguments, in_order
+from unspool.writing.grammar.arguments import Arguments
+from unspool.writing.grammar.in_order import in_order
 from unspool.writing.grammar.lexicon import closing, edge, split_end
 from unspool.writing.grammar.marked_values import PYTHON
 from unspool.writing.grammar.nodes import (

@@ -12,6 +12,7 @@ from unspool.writing.grammar.json_schema import NormalisedSchema, normalise
 from unspool.writing.grammar.nodes import EMPTY, Rules
 from unspool.writing.grammar.number_bounds import bound_numbers
 from unspool.writing.grammar.result import Grammar, Syntax
+from unspool.writing.grammar.rule_depth import check_depth
 from unspool.writing.grammar.schema_rules import SchemaRules
 from unspool.writing.grammar.written_values import JSON_VALUES
 
@@ -72,4 +73,5 @@ def json_rules(found: NormalisedSchema) -> Rules:
     """A JSON value as rules; the schema must be normalised for "gbnf"."""
     rules = Rules({"start": EMPTY})
     rules.named["start"] = SchemaRules(rules, JSON_VALUES, found.schema).value()
+    check_depth(rules)
     return rules

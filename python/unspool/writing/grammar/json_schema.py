@@ -14,12 +14,13 @@ from typing import Any
 
 from unspool.errors import ArgumentError
 from unspool.writing.grammar.result import Dropped
+from unspool.writing.grammar.schema_budget import check_normalised, check_source
 from unspool.writing.grammar.schema_merge import Merger, Target
 from unspool.writing.grammar.schema_overlap import overlap
 from unspool.writing.grammar.schema_prune import name_of, prune, refuse_left_recursion
 from unspool.writing.grammar.schema_strict import require_strict
 
-__all__ = ["NormalisedSchema", "Target", "normalise", "normalise_arguments"]
+__all__ = ["NormalisedSchema", "Target", "normalise", "normalise_arguments", "spell_out"]
 
 Schema = Mapping[str, Any] | bool | None
 
@@ -31,6 +32,8 @@ class NormalisedSchema:
     schema: dict[str, Any]
     """Plain data for `json.dumps`; definitions are in "$defs" of the root."""
     dropped: tuple[Dropped, ...]
+    member_count: int
+    """Its properties, listed values, alternatives, and items with schemas of their own."""
 
 
 def normalise(
@@ -50,6 +53,7 @@ def normalise(
     """
     if schema is None:
         schema = {"type": "object"}
+    check_source(schema)
     if strict:
         require_strict(schema)
     return _normalise(Merger(schema, target, more_keys=more_keys))
@@ -61,7 +65,17 @@ def normalise_arguments(parameters: Schema, *, target: Target = "llguidance") ->
     Raises:
         ArgumentError: As in `normalise`.
     """
+    check_source(parameters)
     return _normalise(Merger(True if parameters is None else parameters, target), {"type": "object"})
+
+
+def spell_out(schema: Mapping[str, Any]) -> NormalisedSchema:
+    """A normalised schema, or a part of one with its definitions, for rules that spell its values out.
+
+    Raises:
+        ArgumentError: As in `normalise`.
+    """
+    return _normalise(Merger(schema, "gbnf"))
 
 
 def _normalise(merger: Merger, *beside: Mapping[str, Any]) -> NormalisedSchema:
@@ -85,4 +99,5 @@ def _finish(merger: Merger, root: Any) -> NormalisedSchema:
     while name is not None:
         root = definitions[name]
         name = name_of(root)
-    return NormalisedSchema({**root, "$defs": definitions} if definitions else root, dropped)
+    count = check_normalised(root, definitions, merger.target)
+    return NormalisedSchema({**root, "$defs": definitions} if definitions else root, dropped, count)

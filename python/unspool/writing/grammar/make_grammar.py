@@ -21,6 +21,7 @@ from unspool.writing.grammar.marked_values import MarkedJson
 from unspool.writing.grammar.nodes import EMPTY, JsonValue, Node, Rules
 from unspool.writing.grammar.readable_parts import check_parts
 from unspool.writing.grammar.result import Dropped, Grammar, Syntax
+from unspool.writing.grammar.rule_depth import check_depth
 from unspool.writing.grammar.schema_rules import value_rules
 from unspool.writing.grammar.structural_tag import to_structural_tag
 from unspool.writing.grammar.tools import chosen_tools
@@ -85,6 +86,7 @@ def make_grammar(
     ).node()
     if syntax == "gbnf":
         rules = without_json(rules, dropped)
+    check_depth(rules)
     return Grammar(syntax, _PRINTERS[syntax](rules), tuple(dict.fromkeys(dropped)))
 
 

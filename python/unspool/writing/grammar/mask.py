@@ -46,7 +46,8 @@ class GrammarMask:
             if grammar.syntax != "lark":
                 raise ArgumentError(f"the grammar's syntax is '{grammar.syntax}'; make it with syntax='lark'")
             grammar = grammar.text
-        return cls([GrammarMatcher(vocabulary, grammar, eos) for _ in range(count)], is_done)
+        first = GrammarMatcher(vocabulary, grammar, eos)
+        return cls([first, *(first.copy() for _ in range(count - 1))], is_done)
 
     def process(self, input_ids: Any, scores: Any) -> Any:  # noqa: ARG002
         """The scores, of shape (rows, vocabulary), with -inf for what is not allowed."""

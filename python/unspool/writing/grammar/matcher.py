@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 import weakref
 from collections.abc import Collection
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from unspool._core import Vocabulary
 from unspool.errors import ArgumentError, StreamError
+from unspool.writing.grammar.large_stack import on_large_stack
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,6 +20,10 @@ __all__ = ["GrammarMatcher"]
 # Without it a matcher tokenizes the text that must follow itself, and allows that one way alone. The model knows
 # better how its text is cut into tokens.
 _OPTIONS = '%llguidance {"no_forcing": true}\n'
+
+# What may come next at one place; llguidance's own limit would fail in the midst of an answer. The largest schema has 3,000
+# alternatives, and some formats have several ways to write each.
+_MAX_ITEMS = 40_000
 
 _tries: weakref.WeakKeyDictionary[Vocabulary, Any] = weakref.WeakKeyDictionary()
 _tries_lock = threading.Lock()
@@ -39,9 +45,16 @@ class GrammarMatcher:
     def __init__(self, vocabulary: Vocabulary, grammar: str, eos: Collection[int] = ()) -> None:
         self._eos = sorted(eos)
         self._size = len(vocabulary)
-        self._matcher = _llguidance().LLMatcher(_trie(vocabulary), _OPTIONS + grammar, log_level=0)
+        trie = _trie(vocabulary)
+        self._matcher = on_large_stack(lambda: _compiled(trie, _OPTIONS + grammar))
         if self._matcher.is_error():
-            raise ArgumentError(f"the grammar cannot be read: {_first_line(self._matcher.get_error())}")
+            raise ArgumentError(f"the grammar cannot be read: {_problem(self._matcher)}")
+
+    def copy(self) -> GrammarMatcher:
+        """Another answer's place, at the same point of the same grammar; cheaper than compiling it again."""
+        other = copy.copy(self)
+        other._matcher = self._matcher.deep_copy()
+        return other
 
     @property
     def is_ended(self) -> bool:
@@ -85,7 +98,17 @@ class GrammarMatcher:
 
     def _check(self) -> None:
         if self._matcher.is_error():
-            raise StreamError(f"the grammar cannot go on: {_first_line(self._matcher.get_error())}")
+            raise StreamError(f"the grammar cannot go on: {_problem(self._matcher)}")
+
+
+def _compiled(trie: Any, grammar: str) -> Any:
+    """A matcher that has computed its first mask, so that a grammar beyond the matcher's limits is an error now."""
+    library = _llguidance()
+    limits = library.LLParserLimits(max_items_in_row=_MAX_ITEMS)
+    matcher = library.LLMatcher(trie, grammar, log_level=0, limits=limits)
+    if not matcher.is_error():
+        matcher.compute_bitmask()
+    return matcher
 
 
 def _llguidance() -> Any:
@@ -127,5 +150,9 @@ def _trie(vocabulary: Vocabulary) -> Any:
         return found
 
 
-def _first_line(text: str) -> str:
+def _problem(matcher: Any) -> str:
+    """The first line of the matcher's error; its own faults say nothing to a user."""
+    text: str = matcher.get_error()
+    if "panic" in text:
+        return "it is too large for llguidance; shorten the schemas"
     return text.strip().split("\n", 1)[0][:500]

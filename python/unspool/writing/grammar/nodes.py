@@ -22,6 +22,7 @@ from unspool.core.schema.expressions import (
     sequence,
     star,
 )
+from unspool.errors import ArgumentError
 
 __all__ = [
     "EMPTY",
@@ -99,12 +100,31 @@ class JsonValue(Node):
         return cls(json.dumps(schema, ensure_ascii=False))
 
 
+#: Properties, listed values and alternatives in all rules of a grammar.
+MAX_WRITTEN = 20_000
+
+
 @dataclass
 class Rules:
     """A grammar: rules by name, including `start`. Rules may be recursive."""
 
     named: dict[str, Node] = field(default_factory=dict)
     _numbers: dict[str, int] = field(default_factory=dict, repr=False, compare=False)  # the last of each stem
+    _added: dict[Node, Reference] = field(default_factory=dict, repr=False, compare=False)
+    _spent: int = field(default=0, repr=False, compare=False)
+
+    def spend(self, members: int) -> None:
+        """Count the members of a schema that is written out, each time that it is.
+
+        Raises:
+            ArgumentError: They are too many.
+        """
+        self._spent += members
+        if self._spent > MAX_WRITTEN:
+            raise ArgumentError(
+                f"the grammar would write out more than {MAX_WRITTEN:,} properties and listed values; shorten the schemas, "
+                "or use their shared definitions less"
+            )
 
     def new_name(self, stem: str) -> str:
         """A name that no rule has yet."""
@@ -122,12 +142,13 @@ class Rules:
         return rule
 
     def add(self, stem: str, node: Node) -> Node:
-        """A reference to a rule for this node; the node itself if it is as short."""
-        if isinstance(node, (Literal, Token, Reference)):
+        """A reference to a rule for this node, one for equal nodes; the node itself if it is as short."""
+        if node == EMPTY or isinstance(node, (Literal, Token, Reference)):
             return node
-        name = self.new_name(stem)
-        self.named[name] = node
-        return Reference(name)
+        if node not in self._added:
+            rule = self._added[node] = Reference(self.new_name(stem))
+            self.named[rule.name] = node
+        return self._added[node]
 
     def items(self) -> Iterator[tuple[str, Node]]:
         """Every rule with its name."""

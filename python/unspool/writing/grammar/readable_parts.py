@@ -26,16 +26,43 @@ def check_parts(file: FormatSource, tools: Iterable[Tool]) -> None:
     Raises:
         ArgumentError: A parameter, or a value of one, has such a key or lists such a text.
     """
+    checked = 0
     for tool in tools:
         for kind, calls in _written(tool):
-            if _are_read(file, calls):  # usually all of them parse back, in one call
-                continue
-            for part in calls.parts:
-                if not _are_read(file, replace(calls, parts=(part,))):
-                    raise ArgumentError(
-                        f"this format cannot write the {kind} {part!r} of '{tool.name}': "
-                        "it parses as another one; rename it"
-                    )
+            checked += len(calls.parts)
+            if checked > MAX_PARTS:
+                raise ArgumentError(
+                    f"the tools have more than {MAX_PARTS:,} keys and listed texts, counted where they are used; "
+                    "offer fewer tools, or make some not strict"
+                )
+            part = _misread(file, calls)
+            if part is not None:
+                raise ArgumentError(
+                    f"this format cannot write the {kind} {part[:_MAX_SHOWN]!r} of '{tool.name}': "
+                    "it parses as another one; rename it"
+                )
+
+
+MAX_PARTS = 20_000
+#: Parts that are checked together. One call has room for as many keys, and one message for as many calls.
+_MAX_TOGETHER = 256
+#: Of a part, in the message of an error.
+_MAX_SHOWN = 100
+
+
+def _misread(file: FormatSource, calls: _Calls) -> str | None:
+    """A part that does not parse back. Usually all of them do; halves are checked only if not."""
+    starts = reversed(range(0, len(calls.parts), _MAX_TOGETHER))
+    waiting = [calls.parts[start : start + _MAX_TOGETHER] for start in starts]
+    while waiting:
+        parts = waiting.pop()
+        if _are_read(file, replace(calls, parts=parts)):
+            continue
+        if len(parts) == 1:
+            return parts[0]
+        middle = len(parts) // 2
+        waiting += [parts[middle:], parts[:middle]]
+    return None
 
 
 @dataclass(frozen=True)
@@ -71,21 +98,27 @@ def _written(tool: Tool) -> Iterator[tuple[str, _Calls]]:
         yield "key", _Calls(tuple(sorted(keys)), True, is_nested)
     yield "text", _Calls(_listed(inner), False, True)
     for schema in tool.properties.values():
-        texts = _listed(_alternatives(schema, tool.schema))
+        alternatives = list(_alternatives(schema, tool.schema))
+        texts = _listed(alternatives)
         if texts:
-            whole = {"properties": {"a": schema}, "$defs": tool.schema.get("$defs", {})}
-            yield "text", _Calls(texts, False, False, json.dumps(whole, sort_keys=True))
+            # What decides between a text and JSON.
+            shown = [
+                {key: one[key] for key in ("type", "enum", "const") if key in one} for one in alternatives
+            ]
+            whole = {"properties": {"a": {"anyOf": shown} if len(shown) > 1 else shown[0]}}
+            yield "text", _Calls(texts, False, False, json.dumps(whole))
 
 
 def _alternatives(schema: Any, root: Any) -> Iterator[Mapping[str, Any]]:
     """A schema and its alternatives."""
-    waiting, seen = [schema], list[Any]()
+    waiting, seen = [schema], set[int]()
     for one in waiting:
         found = resolve(one, root)
-        if isinstance(found, Mapping) and found not in seen:
-            seen.append(found)
+        if isinstance(found, Mapping) and id(found) not in seen:
+            seen.add(id(found))
             waiting += found.get("anyOf", ())
-            yield found
+            if "anyOf" not in found:
+                yield found
 
 
 def _inner(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -104,19 +137,32 @@ def _listed(schemas: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
     return tuple(sorted({value for value in values if isinstance(value, str)}))
 
 
-@functools.lru_cache(maxsize=1024)
 def _are_read(format: FormatSource, calls: _Calls) -> bool:
     """Whether the calls parse as intended; True if even calls without such parts do not."""
-    read = all(_is_read(format, one, calls.schema) for one in calls.arguments())
-    return read or not _is_read(format, calls.plain())
+    is_short = sum(map(len, calls.parts)) + len(calls.schema) < _MAX_KEPT
+    return (_known_to_be_read if is_short else _judge)(format, calls)
 
 
-def _is_read(format: FormatSource, arguments: dict[str, Any], schema: str = "") -> bool:
-    parameters = json.loads(schema) if schema else _schema_of(arguments)
+#: Longer calls are checked each time, so that a client's names do not stay in memory.
+_MAX_KEPT = 4096
+
+
+def _judge(format: FormatSource, calls: _Calls) -> bool:
+    return _is_read(format, calls.arguments(), calls.schema) or not _is_read(format, [calls.plain()])
+
+
+_known_to_be_read = functools.lru_cache(maxsize=1024)(_judge)
+
+
+def _is_read(format: FormatSource, wanted: list[dict[str, Any]], schema: str = "") -> bool:
+    """Whether calls with these arguments parse back, written in one message."""
+    parameters = json.loads(schema) if schema else _schema_of(wanted[0])
     tools = [{"name": "f", "parameters": parameters}]
-    text = write_text(format, {"tool_calls": [{"name": "f", "arguments": arguments}]})
+    text = write_text(format, {"tool_calls": [{"name": "f", "arguments": one} for one in wanted]})
     calls = read_chunks(compile_format(format), [text], tools).tool_calls
-    return len(calls) == 1 and calls[0].is_complete and json.loads(calls[0].arguments) == arguments
+    return (
+        all(call.is_complete for call in calls) and [json.loads(call.arguments) for call in calls] == wanted
+    )
 
 
 def _schema_of(value: Any) -> dict[str, Any]:

@@ -22,18 +22,19 @@ def merge_arrays(merger: Merging, parts: Sequence[Part], depth: int) -> Any:
             merger.parts.drop(part, "uniqueItems", "a grammar cannot compare items with one another")
     shortest = highest(count_of(part, "minItems") for part in parts) or 0
     longest = lowest(count_of(part, "maxItems") for part in parts)
-    places = max((len(_places(part)) for part in parts), default=0)
+    lists = [_Items(part) for part in parts]
+    places = max((len(items.first) for items in lists), default=0)
     if longest is not None:
         places = min(places, longest)
     prefix: list[Any] = []
     for index in range(places):
         merger.parts.spend(len(parts))
-        node = merger.merge([item for part in parts for item in _item(part, index)], depth + 1)
+        node = merger.merge([item for items in lists for item in items.at(index)], depth + 1)
         if node is False:
             longest = index
             break
         prefix.append(node)
-    rest = merger.merge([item for part in parts for item in _item(part, None)], depth + 1)
+    rest = merger.merge([item for items in lists for item in items.others()], depth + 1)
     if rest is False:
         longest = len(prefix) if longest is None else min(longest, len(prefix))
     if longest is not None and shortest > longest:
@@ -52,18 +53,23 @@ def merge_arrays(merger: Merging, parts: Sequence[Part], depth: int) -> Any:
     return merged
 
 
-def _places(part: Part) -> list[Any]:
-    """The schemas of the first items; before draft 2020-12 `items` could list them."""
-    if part.has("prefixItems"):
-        return list_of(part, "prefixItems")
-    return list_of(part, "items") if isinstance(part.get("items"), (list, tuple)) else []
+class _Items:
+    """What a schema says of a list's items. Before draft 2020-12 `items` could list the first ones."""
 
+    def __init__(self, part: Part) -> None:
+        self._part = part
+        self._is_old = not part.has("prefixItems") and isinstance(part.get("items"), (list, tuple))
+        self._keyword = "items" if self._is_old else "prefixItems"
+        #: The schemas of the first items.
+        self.first = list_of(part, self._keyword) if part.has(self._keyword) else []
 
-def _item(part: Part, index: int | None) -> list[Part]:
-    """The schemas of the item at an index; None: of the items after those with individual schemas."""
-    places = _places(part)
-    is_old = not part.has("prefixItems") and isinstance(part.get("items"), (list, tuple))
-    if index is not None and index < len(places):
-        return [part.child(places[index], "items" if is_old else "prefixItems", index)]
-    keyword = "additionalItems" if is_old else "items"
-    return [part.child(part.get(keyword), keyword)] if part.has(keyword) else []
+    def at(self, index: int) -> list[Part]:
+        """The schemas of the item at this place."""
+        if index >= len(self.first):
+            return self.others()
+        return [self._part.child(self.first[index], self._keyword, index)]
+
+    def others(self) -> list[Part]:
+        """The schemas of the items after the first ones."""
+        keyword = "additionalItems" if self._is_old else "items"
+        return [self._part.child(self._part.get(keyword), keyword)] if self._part.has(keyword) else []

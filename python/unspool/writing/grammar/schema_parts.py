@@ -15,7 +15,7 @@ __all__ = ["Parts"]
 
 _MISSING = object()
 MAX_DEPTH = 64
-MAX_WORK = 150_000
+MAX_WORK = 75_000
 
 _NOT_EXPRESSED = {
     "not": "a grammar cannot exclude values",

@@ -10,7 +10,8 @@ from typing import Any
 from unspool.core.schema.character_sets import ANY_CHARACTER, ANY_TEXT
 from unspool.core.schema.schema_patterns import parse_pattern
 from unspool.writing.grammar.format_patterns import FORMAT_PATTERNS
-from unspool.writing.grammar.json_schema import normalise
+from unspool.writing.grammar.in_order import any_prefix, in_order
+from unspool.writing.grammar.json_schema import spell_out
 from unspool.writing.grammar.nodes import (
     EMPTY,
     Literal,
@@ -42,7 +43,8 @@ def value_rules(
         path: The schema's place, for entries in `dropped`.
     """
     document = {**schema, "$defs": root["$defs"]} if "$defs" in root else schema
-    made = normalise(document, target="gbnf")
+    made = spell_out(document)
+    rules.spend(made.member_count)
     dropped += [
         Dropped(f"{path}{one.path.removeprefix('#')}", one.keyword, one.reason) for one in made.dropped
     ]
@@ -58,8 +60,8 @@ class SchemaRules:
         self._definitions = schema.get("$defs", {})
         self._schema = schema
         self._names: dict[str, Reference] = {}
-        self._count = 0
-        self._space = written.space if written.space == EMPTY else rules.add("space", written.space)
+        self._waiting: list[str] = []  # definitions whose rules are still to be made
+        self._space = rules.add("space", written.space)
         self._comma = sequence(self._space, Literal(","), self._space)
         self._colon = sequence(self._space, Literal(":"), self._space)
 
@@ -68,7 +70,11 @@ class SchemaRules:
         root = {keyword: said for keyword, said in self._schema.items() if keyword != "$defs"}
         same = (name for name, definition in self._definitions.items() if definition == root)
         name = next(same, None)
-        return self.node(root) if name is None else self._definition(name)
+        made = self.node(root) if name is None else self._definition(name)
+        while self._waiting:
+            name = self._waiting.pop()
+            self._rules.named[self._names[name].name] = self.node(self._definitions[name])
+        return made
 
     def node(self, schema: Any) -> Node:
         """A value of a nested schema."""
@@ -93,7 +99,11 @@ class SchemaRules:
         return Literal(self._written.null) if kind == "null" else self._any()
 
     def _definition(self, name: str) -> Node:
-        return self._once(name, name, lambda: self.node(self._definitions[name]))
+        """A reference to a definition's rule. It is made later: definitions may lead to one another without end."""
+        if name not in self._names:
+            self._names[name] = self._rules.reserve(name)
+            self._waiting.append(name)
+        return self._names[name]
 
     def _once(self, key: str, stem: str, make: Callable[[], Node]) -> Node:
         """A reference to a rule that is made once; it may refer to itself."""
@@ -119,7 +129,7 @@ class SchemaRules:
     def _string(self, schema: dict[str, Any]) -> Node:
         if len(schema) > 1:
             return self._written.string(_text(schema))
-        return self._once("any string", "string", lambda: self._written.string(ANY_TEXT))
+        return self._rules.add("string", self._written.any_string)
 
     # Objects.
 
@@ -127,7 +137,7 @@ class SchemaRules:
         named = schema.get("properties", {})
         required = set(schema.get("required", ()))
         members = [
-            (self._member(Literal(key), value), key in required)
+            (self._rules.add("member", self._member(Literal(key), value)), key in required)
             for key, value in named.items()
             if value is not False
         ]
@@ -137,27 +147,19 @@ class SchemaRules:
     def _other_member(self, schema: dict[str, Any], named: dict[str, Any]) -> Node | None:
         """A key that the schema does not name, with its value."""
         for pattern, value in schema.get("patternProperties", {}).items():
-            return self._rule("member", self._member(parse_pattern(pattern), value))
+            return self._rules.add("member", self._member(parse_pattern(pattern), value))
         others = schema["additionalProperties"]
         if others is False:
             return None
-        return self._rule("member", self._member(other_keys(named) if named else ANY_TEXT, others))
+        return self._rules.add("member", self._member(other_keys(named) if named else ANY_TEXT, others))
 
     def _in_order(self, members: list[tuple[Node, bool]], other: Node | None, schema: dict[str, Any]) -> Node:
         """Members in order, each with whether it is required; `other` may follow, repeatedly."""
-        if not members and other is not None:
+        if other is not None and not members:
             return self._repeated(other, schema.get("minProperties", 0), schema.get("maxProperties"))
-        # `first` accepts the members from here on at the beginning, `rest` the same after a member.
-        first = EMPTY if other is None else optional(sequence(other, star(sequence(self._comma, other))))
-        rest = EMPTY if other is None else star(sequence(self._comma, other))
-        for member, is_required in reversed(members):
-            here, later = self._rule("member", member), self._rule("members", rest)
-            if is_required:
-                first, rest = sequence(here, later), sequence(self._comma, here, later)
-            else:
-                first = choice(sequence(here, later), self._rule("members", first))
-                rest = sequence(optional(sequence(self._comma, here)), later)
-        return first
+        if other is not None:
+            members = [*members, (sequence(other, star(sequence(self._comma, other))), False)]
+        return in_order(self._rules, members, self._comma)
 
     def _member(self, key: Node, value: Any) -> Node:
         return sequence(self._written.key(key), self._colon, self.node(value))
@@ -165,21 +167,21 @@ class SchemaRules:
     # Lists.
 
     def _array(self, schema: dict[str, Any]) -> Node:
-        prefix = [self._rule("item", self.node(item)) for item in schema.get("prefixItems", ())]
+        prefix = [self._rules.add("item", self.node(item)) for item in schema.get("prefixItems", ())]
         least, most = schema.get("minItems", 0), schema.get("maxItems")
         items = None
         if most is None or most > len(prefix):
-            items = self._rule("item", self.node(schema.get("items", {})))
+            items = self._rules.add("item", self.node(schema.get("items", {})))
         if not prefix:
             return self._between("[", self._repeated(items, least, most), "]")
-        made: Node = EMPTY
+        tail: Node = EMPTY
         if items is not None:
             left = None if most is None else most - len(prefix)
-            made = Repeat(sequence(self._comma, items), max(least - len(prefix), 0), left)
-        for index in reversed(range(len(prefix))):
-            made = sequence(self._comma if index else EMPTY, prefix[index], made)
-            made = made if index < least else optional(made)
-        return self._between("[", made, "]")
+            tail = Repeat(sequence(self._comma, items), max(least - len(prefix), 0), left)
+        first, *needed = prefix[: max(least, 1)]
+        more = any_prefix(self._rules, prefix[1 + len(needed) :], self._comma, tail)
+        made = sequence(first, *(part for item in needed for part in (self._comma, item)), more)
+        return self._between("[", made if least else optional(made), "]")
 
     def _repeated(self, item: Node | None, least: int, most: int | None) -> Node:
         """The item, repeated with commas in between."""
@@ -193,13 +195,6 @@ class SchemaRules:
         space = self._space
         filled = [space, inner] if inner != EMPTY else []
         return sequence(Literal(opener), *filled, space, Literal(closer))
-
-    def _rule(self, stem: str, node: Node) -> Node:
-        """The node as a rule, to write it only once."""
-        if node == EMPTY or isinstance(node, (Literal, Reference)):
-            return node
-        self._count += 1
-        return self._rules.add(f"{stem}_{self._count}", node)
 
 
 def _text(schema: dict[str, Any]) -> Node:

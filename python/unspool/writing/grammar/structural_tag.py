@@ -27,6 +27,9 @@ from unspool.writing.grammar.number_bounds import bound_numbers
 
 __all__ = ["to_structural_tag"]
 
+#: xgrammar allows 100 levels of formats, and a rule takes several.
+_MAX_LEVELS = 8
+
 
 def to_structural_tag(rules: Rules) -> str:
     """The grammar as JSON text of `{"type": "structural_tag", "format": ...}`."""
@@ -37,12 +40,17 @@ class _Printer:
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
         self._made: dict[Node, dict[str, Any]] = {}
+        self._named: dict[str, list[str]] = {}
 
     def rule(self, name: str) -> dict[str, Any]:
-        """A rule, written out; a recursive rule becomes EBNF."""
+        """A rule, written out; one that is recursive, or has many levels and no tokens, becomes EBNF."""
         node = self._rules.named[name]
-        is_recursive = name in _reached(self._rules, node)
-        return _grammar(self._rules, Reference(name)) if is_recursive else self._part(node)
+        reached, level_count = self._reached(node)
+        if name in reached or (
+            level_count > _MAX_LEVELS and not any(map(self._has_tokens, (name, *reached)))
+        ):
+            return self._grammar(Reference(name))
+        return self._part(node)
 
     def _part(self, node: Node) -> dict[str, Any]:
         """A node's tree. A repeated node has the same tree."""
@@ -65,7 +73,7 @@ class _Printer:
         if isinstance(node, FreeText):
             return _free_text(node)
         if isinstance(node, (Terminal, Chars)):
-            return _grammar(Rules(), node)
+            return self._grammar(node)
         if isinstance(node, Repeat):
             return self._repeat(node)
         parts = node.parts if isinstance(node, (Sequence, Choice)) else ()
@@ -76,6 +84,32 @@ class _Printer:
         return (
             {"type": "sequence", "elements": elements} if elements else {"type": "const_string", "value": ""}
         )
+
+    def _grammar(self, node: Node) -> dict[str, Any]:
+        """EBNF for a node and the rules that it needs."""
+        needed = Rules({"start": node})
+        for name in self._reached(node)[0]:
+            needed.named[name if name != "start" else "again"] = self._rules.named[name]
+        return {"type": "grammar", "grammar": to_ebnf(without_json(needed, []))}
+
+    def _reached(self, node: Node) -> tuple[dict[str, None], int]:
+        """The rules that a node leads to, and over how many levels."""
+        found: dict[str, None] = {}
+        level, level_count = _references(node), 0
+        while level:
+            found.update(dict.fromkeys(level))
+            level_count += 1
+            level = [name for one in level for name in self._references_of(one) if name not in found]
+            level = list(dict.fromkeys(level))
+        return found, level_count
+
+    def _references_of(self, name: str) -> list[str]:
+        if name not in self._named:
+            self._named[name] = _references(self._rules.named[name])
+        return self._named[name]
+
+    def _has_tokens(self, name: str) -> bool:
+        return any(isinstance(one, (Token, OtherTokens)) for one in _parts(self._rules.named[name]))
 
     def _repeat(self, node: Repeat) -> dict[str, Any]:
         content = self._part(node.part)
@@ -93,26 +127,13 @@ def _free_text(node: FreeText) -> dict[str, Any]:
     return {"type": "sequence", "elements": [text, closer]} if node.closer else text
 
 
-def _grammar(rules: Rules, node: Node) -> dict[str, Any]:
-    """EBNF for a node and the rules that it needs."""
-    needed = Rules({"start": node})
-    for name in _reached(rules, node):
-        needed.named[name if name != "start" else "again"] = rules.named[name]
-    return {"type": "grammar", "grammar": to_ebnf(without_json(needed, []))}
-
-
-def _reached(rules: Rules, node: Node) -> list[str]:
-    found: dict[str, None] = {}
-    waiting = list(_names(node))
-    for name in waiting:
-        if name not in found:
-            found[name] = None
-            waiting += _names(rules.named[name])
-    return list(found)
-
-
-def _names(node: Node) -> list[str]:
+def _references(node: Node) -> list[str]:
     """The rules that a node refers to, without duplicates."""
+    return [one.name for one in _parts(node) if isinstance(one, Reference)]
+
+
+def _parts(node: Node) -> list[Node]:
+    """A node and all nodes in it, without duplicates."""
     found: dict[Node, None] = {node: None}
     waiting = [node]
     for one in waiting:
@@ -121,4 +142,4 @@ def _names(node: Node) -> list[str]:
         new = [part for part in inner if part not in found]
         found.update(dict.fromkeys(new))
         waiting += new
-    return [one.name for one in found if isinstance(one, Reference)]
+    return list(found)

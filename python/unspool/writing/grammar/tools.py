@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,19 +17,25 @@ from unspool.writing.grammar.schema_types import types_of
 __all__ = ["Tool", "chosen_tools", "is_strict", "without_strict"]
 
 
+#: Of all tools together.
+MAX_TOOL_MEMBERS = 5_000
+
+
 @dataclass(frozen=True)
 class Tool:
     """One tool. Its schema is an object schema."""
 
     name: str
     schema: dict[str, Any]
+    member_count: int = 0
+    """As of `NormalisedSchema`."""
 
-    @property
+    @functools.cached_property
     def properties(self) -> dict[str, Any]:
         """The parameters' schemas by name."""
         return dict(self.schema.get("properties") or {})
 
-    @property
+    @functools.cached_property
     def required(self) -> frozenset[str]:
         """The required parameters."""
         return frozenset(self.schema.get("required", ()))
@@ -45,7 +52,7 @@ def chosen_tools(
         target: The matcher to normalise schemas for; `dropped` receives what that drops.
 
     Raises:
-        ArgumentError: There are no tools, no tool has the name `tool_choice`, or two have the same name.
+        ArgumentError: There are no tools, no tool has the name `tool_choice`, two have the same name, or they are too large.
     """
     found = [_tool(index, tool, strict, target, dropped) for index, tool in enumerate(tools)]
     names = [tool.name for tool in found]
@@ -53,6 +60,11 @@ def chosen_tools(
         raise ArgumentError("there are no tools; a grammar of calls needs one")
     if len(set(names)) < len(names):
         raise ArgumentError(f"two tools have one name; names are {names}")
+    if sum(tool.member_count for tool in found) > MAX_TOOL_MEMBERS:
+        raise ArgumentError(
+            f"the tools' schemas have more than {MAX_TOOL_MEMBERS:,} properties, listed values and alternatives together; "
+            "offer fewer tools, or make some not strict"
+        )
     if tool_choice in ("auto", "required"):
         return found
     if tool_choice not in names:
@@ -101,4 +113,4 @@ def _tool(index: int, tool: Any, strict: bool | None, target: Target, dropped: l
     except ArgumentError as error:
         raise ArgumentError(f"the parameters of '{name}': {error}") from None
     dropped += [Dropped(name + one.path, one.keyword, one.reason) for one in made.dropped]
-    return Tool(name, made.schema)
+    return Tool(name, made.schema, made.member_count)

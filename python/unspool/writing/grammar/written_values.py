@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from dataclasses import dataclass
 
-from unspool.core.schema.character_sets import characters, excluding, in_set, within
+from unspool.core.schema.character_sets import ANY_TEXT, characters, excluding, in_set, within
 from unspool.writing.grammar.nodes import (
     Chars,
     Choice,
@@ -45,6 +46,11 @@ class WrittenValues:
     def key(self, content: Node) -> Node:
         """The same for an object's key."""
         return self.string(content)
+
+    @functools.cached_property
+    def any_string(self) -> Node:
+        """A string of any characters."""
+        return self.string(ANY_TEXT)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,69 @@
+"""Members and items in their order, some of them optional.
+
+Each range of members is halved until it has one, so a list of n members is no deeper than log n. Engines compile a grammar
+by recursion: a chain of a few thousand rules would end their process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from unspool.writing.grammar.nodes import EMPTY, Node, Rules, choice, optional, sequence
+
+__all__ = ["any_prefix", "in_order"]
+
+#: Members in one rule. xgrammar's time grows with the square of it.
+_MAX_ROW = 64
+
+
+def in_order(rules: Rules, members: Sequence[tuple[Node, bool]], comma: Node) -> Node:
+    """The members in order, each with whether it is required; commas separate them."""
+    if not members:
+        return EMPTY
+    node, is_required = _some(rules, members, comma)
+    return node if is_required else optional(node)
+
+
+def _some(rules: Rules, members: Sequence[tuple[Node, bool]], comma: Node) -> tuple[Node, bool]:
+    """One of the members or more, and whether a required one is among them."""
+    if len(members) <= _MAX_ROW and all(is_required for _, is_required in members):
+        return sequence(*_joined([member for member, _ in members], comma)), True
+    if len(members) == 1:
+        return members[0]
+    middle = len(members) // 2
+    left, needs_left = _some(rules, members[:middle], comma)
+    right, needs_right = _some(rules, members[middle:], comma)
+    if needs_left and needs_right:
+        return sequence(rules.add("members", left), comma, rules.add("members", right)), True
+    if needs_right:
+        return sequence(optional(sequence(left, comma)), right), True
+    right = rules.add("members", right)
+    both = sequence(left, optional(sequence(comma, right)))
+    return (both, True) if needs_left else (choice(both, right), False)
+
+
+def _joined(members: Sequence[Node], comma: Node) -> Iterator[Node]:
+    for index, member in enumerate(members):
+        if index:
+            yield comma
+        yield member
+
+
+def any_prefix(rules: Rules, items: Sequence[Node], comma: Node, tail: Node) -> Node:
+    """Nothing, the first items, or all of them and the tail; a comma comes before each item."""
+    if not items:
+        return tail
+    shorter, whole = _prefixes(rules, items, comma)
+    return choice(EMPTY, *shorter, sequence(whole, tail))
+
+
+def _prefixes(rules: Rules, items: Sequence[Node], comma: Node) -> tuple[list[Node], Node]:
+    """What begins the items, from one item to all but one; and all of them."""
+    if len(items) == 1:
+        return [], sequence(comma, items[0])
+    middle = len(items) // 2
+    shorter, left = _prefixes(rules, items[:middle], comma)
+    left = rules.add("items", left)
+    longer, right = _prefixes(rules, items[middle:], comma)
+    begun = [left, *([sequence(left, rules.add("items", choice(*longer)))] if longer else [])]
+    return [*shorter, *begun], sequence(left, right)

@@ -1,0 +1,82 @@
+"""Bounds on the size of a schema. Its grammar is then built and compiled in bounded time, memory and stack."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from unspool.errors import ArgumentError
+from unspool.writing.grammar.merging import Target
+from unspool.writing.grammar.schema_prune import children, name_of
+
+__all__ = ["MAX_MEMBERS", "check_normalised", "check_source"]
+
+#: Of a schema as it is written: keywords, names and values; letters of names and values.
+MAX_ENTRIES = 50_000
+MAX_LETTERS = 200_000
+#: Of a schema: its properties, listed values, alternatives, and items with schemas of their own. The grammar of so
+#: many is made in a second or two.
+MAX_MEMBERS = 3_000
+#: llguidance's own JSON Schema takes quadratic time for one object's optional properties.
+MAX_OPTIONAL = 1_000
+#: Engines compile by recursion. llguidance needs some 5 KiB of stack for a level, and a thread often has 8 MiB.
+MAX_LEVELS = 400
+
+_ANNOTATIONS = frozenset({"description", "title", "$comment", "examples", "default"})
+
+
+def check_source(schema: Any) -> None:
+    """Raise ArgumentError for a schema that is too large to be read at all."""
+    waiting, entries, letters = [schema], 0, 0
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            letters += len(one)
+        elif isinstance(one, Mapping):
+            entries += len(one)
+            letters += sum(len(key) for key in one if isinstance(key, str))
+            waiting += [
+                value
+                for key, value in one.items()
+                if not (isinstance(key, str) and isinstance(value, str) and key in _ANNOTATIONS)
+            ]
+        elif isinstance(one, (list, tuple)):
+            entries += len(one)
+            waiting += one
+        if entries > MAX_ENTRIES:
+            raise ArgumentError(f"the schema has more than {MAX_ENTRIES:,} keywords and values; shorten it")
+        if letters > MAX_LETTERS:
+            raise ArgumentError(f"the names and values of the schema have more than {MAX_LETTERS:,} letters")
+
+
+def check_normalised(root: Any, definitions: Mapping[str, Any], target: Target) -> int:
+    """The number of a schema's members.
+
+    Raises:
+        ArgumentError: They are too many, or its definitions lead to one another too deeply.
+    """
+    members = 0
+    waiting, seen = [(root, 1)], set[str]()
+    while waiting:  # in the order in which engines compile
+        node, level = waiting.pop()
+        if level > MAX_LEVELS:
+            raise ArgumentError(f"the schema's definitions lead to one another over {MAX_LEVELS} levels")
+        name = name_of(node)
+        if name is not None:
+            if name not in seen:
+                seen.add(name)
+                waiting.append((definitions[name], level + 1))
+            continue
+        if not isinstance(node, dict):
+            continue
+        members += len(node.get("properties", ())) + len(node.get("prefixItems", ()))
+        members += max(len(node.get("enum", ())), len(node.get("anyOf", ())), 1) - 1
+        if members > MAX_MEMBERS:
+            raise ArgumentError(
+                f"the schema has more than {MAX_MEMBERS:,} properties, listed values and alternatives; shorten it"
+            )
+        optional = len(node.get("properties", ())) - len(node.get("required", ()))
+        if target == "llguidance" and optional > MAX_OPTIONAL:
+            raise ArgumentError(f"an object of the schema has more than {MAX_OPTIONAL:,} optional properties")
+        waiting += [(child, level + 1) for child in reversed(list(children(node)))]
+    return members
