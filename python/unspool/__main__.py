@@ -244,6 +244,13 @@ def _read_config(context: click.Context, path: str | None) -> None:
     "--read-timeout", "read_timeout_s", default=60.0, show_default=True, help="Seconds to send a request."
 )
 @_setting(
+    "--prepare-timeout",
+    "prepare_timeout_s",
+    default=30.0,
+    show_default=True,
+    help="Seconds for a prompt and a grammar, before the model runs.",
+)
+@_setting(
     "--drain-timeout",
     "drain_timeout_s",
     default=30.0,

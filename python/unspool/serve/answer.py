@@ -110,7 +110,7 @@ class Answer:
             async with self._silence_filled(send):
                 await stack.enter_async_context(self._state.limits.turn())
             self._metrics.got_turn()
-            stream = await anyio.to_thread.run_sync(self._start)
+            stream = await self._state.preparing.run(self._start, discard=lambda stream: stream.cancel())
             try:
                 async with contextlib.aclosing(self._pulses(stream)) as beats:
                     if self._request.stream:

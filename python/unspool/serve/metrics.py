@@ -10,6 +10,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 if TYPE_CHECKING:
     from unspool.generation.result import StreamResult
     from unspool.serve.limits import Limits
+    from unspool.serve.preparing import Preparing
 
 __all__ = ["Metrics", "RequestMetrics", "Status"]
 
@@ -27,9 +28,10 @@ class Metrics:
 
     Args:
         limits: Where the numbers of running and waiting requests are read.
+        preparing: Where the number of lost threads is read.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, preparing: Preparing) -> None:
         self.registry = CollectorRegistry()
         self.requests = self._counter(
             "requests", "Requests by how they ended", "endpoint", "model", "status", "code"
@@ -46,6 +48,7 @@ class Metrics:
         for name, meaning, read in (
             ("requests_in_flight", "Answers that are being generated", lambda: limits.running_count),
             ("queue_size", "Requests that wait for their turn", lambda: limits.waiting_count),
+            ("lost_threads", "Preparations that were given up and go on", lambda: preparing.lost_count),
         ):
             Gauge(f"unspool_{name}", meaning, registry=self.registry).set_function(read)
 

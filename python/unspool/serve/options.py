@@ -28,6 +28,8 @@ class ServeOptions:
         max_header_bytes: Longer headers get 431.
         max_items: A body with more messages and parts, or more tools, gets 413.
         read_timeout_s: Time to send the headers, and then the body; a slower client gets 408.
+        prepare_timeout_s: Time for what comes before the model: rendering the chat template, compiling a grammar. Then the
+            request gets 504.
         drain_timeout_s: Time for running answers to end when the server stops; the rest get an error event.
         allowed_origins: Origins whose pages may call the server from a browser; "*" for all.
         allowed_hosts: Further names in `Host` that requests may have; "*" for all. A server on a loopback address
@@ -56,6 +58,7 @@ class ServeOptions:
     max_header_bytes: int = 64 * 1024
     max_items: int = 10_000
     read_timeout_s: float = 60.0
+    prepare_timeout_s: float = 30.0
     drain_timeout_s: float = 30.0
     allowed_origins: Sequence[str] = ()
     allowed_hosts: Sequence[str] = ()
@@ -78,7 +81,7 @@ class ServeOptions:
             raise ArgumentError(f"max_queue is {self.max_queue}; it must be at least 0")
         if not self.drain_timeout_s >= 0:
             raise ArgumentError(f"drain_timeout_s is {self.drain_timeout_s}; pass seconds, 0 or more")
-        for name in ("keep_alive_s", "read_timeout_s"):
+        for name in ("keep_alive_s", "read_timeout_s", "prepare_timeout_s"):
             if not (value := getattr(self, name)) > 0:
                 raise ArgumentError(f"{name} is {value}; pass seconds above 0")
         for name, choices in (("incomplete_calls", IncompleteCalls), ("stop_in", StopIn)):

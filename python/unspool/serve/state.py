@@ -13,6 +13,7 @@ import anyio.to_thread
 from unspool.serve.api_errors import ApiError
 from unspool.serve.limits import Limits
 from unspool.serve.metrics import Metrics
+from unspool.serve.preparing import Preparing
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -30,6 +31,7 @@ class ServerState:
         failure: The exception of the loading function.
         is_stopping: Whether the server is stopping.
         checks_host: Whether `Host` must be a name of this server.
+        preparing: Runs what comes before the model.
         parsing: Lets one long body be parsed at a time.
         answer_count: Running and queued answers.
         drain_ended: Set after the time to drain; answers that still run are cut off.
@@ -46,12 +48,13 @@ class ServerState:
         self.drain_ended = asyncio.Event()
         self.created = int(time.time())
         self.limits = Limits(options.max_workers, options.max_queue, options.retry_after_s)
-        self.metrics = Metrics(self.limits)
+        self.preparing = Preparing(options.prepare_timeout_s, options.max_workers)
+        self.metrics = Metrics(self.limits, self.preparing)
 
     @property
     def is_ready(self) -> bool:
         """Whether requests are served."""
-        return self.models is not None and not self.is_stopping
+        return self.models is not None and not self.is_stopping and self.preparing.has_room
 
     def stop(self) -> None:
         """Reject new requests; running ones continue."""

@@ -23,7 +23,8 @@ async def _readiness(request: Request) -> Response:
     state = state_of(request)
     if state.is_ready:
         return JSONResponse({"status": "ready"})
-    status = "stopping" if state.is_stopping else "loading" if state.failure is None else "failed"
+    status = "stopping" if state.is_stopping else "stuck" if state.models is not None else "loading"
+    status = status if state.failure is None else "failed"
     return JSONResponse({"status": status}, 503)
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-import anyio.to_thread
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -143,10 +143,12 @@ def read_count(data: Any) -> tuple[str, Any]:
 async def _tokenize(request: Request) -> Response:
     read = await read_body(request, read_tokenize)
     _, model = await _find(request, read.model)
-    ids = await _ids(model, read)
+    ids = await _ids(request, model, read)
     texts = None
     if read.wants_texts:
-        texts = await _in_thread(_tokenizer_of(model, "return token texts").convert_ids_to_tokens, ids)
+        texts = await _in_thread(
+            request, _tokenizer_of(model, "return token texts").convert_ids_to_tokens, ids
+        )
     length = getattr(model, "context_length", None)
     return JSONResponse({"count": len(ids), "max_model_len": length, "tokens": ids, "token_strs": texts})
 
@@ -162,13 +164,13 @@ async def _detokenize(request: Request) -> Response:
             f"token id {unknown} is not the model's; its ids are 0 to {len(tokenizer) - 1}",
             param="tokens",
         )
-    return JSONResponse({"prompt": await _in_thread(tokenizer.decode, body.tokens)})
+    return JSONResponse({"prompt": await _in_thread(request, tokenizer.decode, body.tokens)})
 
 
 async def _own_tokenize(request: Request) -> Response:
     read = await read_body(request, read_own_tokenize)
     name, model = await _find(request, read.model)
-    ids = await _ids(model, read)
+    ids = await _ids(request, model, read)
     return JSONResponse({"model": name, "count": len(ids), "tokens": ids})
 
 
@@ -177,7 +179,7 @@ async def _count_tokens(request: Request) -> Response:
     asked, conversation = await read_body(request, read_count)
     name, model = await _find(request, asked)
     check_template(model, conversation, None)
-    count = await _in_thread(count_tokens, model, conversation)
+    count = await _in_thread(request, count_tokens, model, conversation)
     return JSONResponse({"model": name, "count": count})
 
 
@@ -188,7 +190,7 @@ async def _count_messages(request: Request) -> Response:
     template_kwargs = template_kwargs_of(model, read)
     check_template(model, read.prompt, read.tools.shown)
     count = await _in_thread(
-        count_tokens, model, read.prompt, read.tools.shown, template_kwargs, read.prefill
+        request, count_tokens, model, read.prompt, read.tools.shown, template_kwargs, read.prefill
     )
     return JSONResponse({"input_tokens": count})
 
@@ -203,13 +205,13 @@ async def _find(request: Request, name: str | None) -> tuple[str, Any]:
     return name, await state.find_model(name)
 
 
-async def _ids(model: Any, read: TokenizeRequest) -> list[int]:
+async def _ids(request: Request, model: Any, read: TokenizeRequest) -> list[int]:
     check_template_kwargs(model, read.template_kwargs)
     check_template(model, read.prompt, read.tools)
     if read.adds_special_tokens:
-        return list(await _in_thread(tokenize, model, read.prompt, read.tools, read.template_kwargs))
+        return list(await _in_thread(request, tokenize, model, read.prompt, read.tools, read.template_kwargs))
     tokenizer = _tokenizer_of(model, "leave special tokens out")
-    encoded = await _in_thread(lambda: tokenizer(read.prompt, add_special_tokens=False))
+    encoded = await _in_thread(request, lambda: tokenizer(read.prompt, add_special_tokens=False))
     return list(encoded["input_ids"])
 
 
@@ -220,9 +222,9 @@ def _tokenizer_of(model: Any, ability: str) -> Any:
     return tokenizer
 
 
-async def _in_thread(function: Any, *arguments: Any) -> Any:
+async def _in_thread(request: Request, function: Any, *arguments: Any) -> Any:
     try:
-        return await anyio.to_thread.run_sync(function, *arguments)
+        return await state_of(request).preparing.run(functools.partial(function, *arguments))
     except Exception as error:
         raise as_api_error(error) from error
 

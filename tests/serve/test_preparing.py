@@ -1,0 +1,189 @@
+"""What comes before the model has a deadline, and ends with its client."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+from unspool import StreamGenerator
+from unspool.serve import ServeOptions
+from unspool.serve.api_errors import ApiError
+from unspool.serve.preparing import GivenUp, Preparing
+
+from .conftest import USER, ScriptedModel, running
+
+pytestmark = pytest.mark.anyio
+
+BODY = {"model": "m", "messages": USER}
+LOOP = (
+    "{% for a in range(99999) %}{% for b in range(99999) %}{% for c in range(99999) %}"
+    "{% endfor %}{% endfor %}{% endfor %}"
+)
+
+
+class SlowModel(ScriptedModel):
+    """Runs a function before it begins an answer."""
+
+    def __init__(self, before: Any) -> None:
+        super().__init__(lambda script: script.put("x"))
+        self.before = before
+
+    def stream(self, prompt: Any, **options: Any) -> Any:
+        self.before()
+        return super().stream(prompt, **options)
+
+
+def loops() -> None:
+    while True:
+        pass
+
+
+async def settled(state: Any) -> None:
+    """Wait until no thread is lost and nothing is in flight."""
+    with anyio.fail_after(20):
+        while state.preparing.lost_count or state.limits.running_count:
+            await anyio.sleep(0.01)
+
+
+async def test_a_loop_before_the_model_gets_504_and_ends(make_client: Any) -> None:
+    model = SlowModel(loops)
+    client = make_client({"m": model}, max_workers=1, prepare_timeout_s=0.2)
+    state = client.app.state.server
+    for _ in range(3):
+        answer = await client.post("/v1/chat/completions", json=BODY)
+        assert answer.status_code == 504
+        assert answer.json()["error"]["code"] == "prepare_timeout"
+        await settled(state)
+    model.before = lambda: None
+    assert (await client.post("/v1/chat/completions", json=BODY)).status_code == 200
+
+
+async def test_a_client_that_leaves_ends_a_loop_before_the_model() -> None:
+    begun = threading.Event()
+
+    def loops_and_tells() -> None:
+        begun.set()
+        loops()
+
+    options = ServeOptions(max_workers=1)
+    with running({"m": SlowModel(loops_and_tells)}, options) as server:
+        state = server.app.state.server
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{server.port}") as client:
+            with pytest.raises(httpx.ReadTimeout):
+                await client.post("/v1/chat/completions", json=BODY, timeout=0.3)
+        assert begun.wait(20)
+        await settled(state)
+
+
+async def test_a_chat_template_that_loops(make_client: Any, llama: Any) -> None:
+    from ..tiny_models import make_byte_tokenizer
+
+    model = StreamGenerator(
+        llama, make_byte_tokenizer(chat_template=LOOP + "{{ messages }}"), format="hermes"
+    )
+    client = make_client({"m": model}, max_workers=1, prepare_timeout_s=0.3)
+    answer = await client.post("/v1/chat/completions", json=BODY)
+    assert answer.status_code == 504
+    await settled(client.app.state.server)
+    answer = await client.post("/tokenize", json={"model": "m", "messages": USER})
+    assert answer.status_code == 504
+    await settled(client.app.state.server)
+
+
+async def test_threads_that_nothing_ends_are_counted_up_to_a_bound(make_client: Any) -> None:
+    go_on = threading.Event()
+    client = make_client({"m": SlowModel(go_on.wait)}, max_workers=2, prepare_timeout_s=0.1)
+    state = client.app.state.server
+    try:
+        for lost in (1, 2):
+            assert (await client.post("/v1/chat/completions", json=BODY)).status_code == 504
+            assert state.preparing.lost_count == lost
+            assert f"unspool_lost_threads {lost}.0" in (await client.get("/metrics")).text
+        answer = await client.post("/v1/chat/completions", json=BODY)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (503, "server_stuck")
+        readiness = await client.get("/readiness")
+        assert (readiness.status_code, readiness.json()) == (503, {"status": "stuck"})
+        assert state.limits.running_count == 0
+    finally:
+        go_on.set()
+    await settled(state)
+    assert (await client.get("/readiness")).status_code == 200
+    assert (await client.post("/v1/chat/completions", json=BODY)).status_code == 200
+
+
+async def test_a_result_that_comes_too_late_is_discarded() -> None:
+    preparing = Preparing(0.1, 1)
+    discarded = threading.Event()
+
+    def goes_on() -> int:
+        try:
+            loops()
+        except GivenUp:
+            return 7
+        raise AssertionError
+
+    with pytest.raises(ApiError):
+        await preparing.run(goes_on, discard=lambda result: discarded.set() if result == 7 else None)
+    assert discarded.wait(20)
+
+
+def test_a_server_stops_although_a_thread_does_not() -> None:
+    never = threading.Event()
+    asked = threading.Event()
+
+    def waits() -> None:
+        asked.set()
+        never.wait()
+
+    options = ServeOptions(drain_timeout_s=0.2)
+    with running({"m": SlowModel(waits)}, options) as server:
+        url = f"http://127.0.0.1:{server.port}/v1/chat/completions"
+        statuses: list[int] = []
+        thread = threading.Thread(
+            target=lambda: statuses.append(httpx.post(url, json=BODY, timeout=30).status_code)
+        )
+        thread.start()
+        assert asked.wait(20)
+    thread.join(20)
+    assert statuses == [503]
+    never.set()
+
+
+async def test_results_and_exceptions_pass() -> None:
+    preparing = Preparing(20, 1)
+    assert await preparing.run(lambda: 7) == 7
+    with pytest.raises(ZeroDivisionError):
+        await preparing.run(lambda: 1 // 0)
+    with pytest.raises(TimeoutError):
+        await preparing.run(lambda: (_ for _ in ()).throw(TimeoutError("the job's own")))
+    for kind in (SystemExit, KeyboardInterrupt, StopIteration):
+
+        def ends(kind: type[BaseException] = kind) -> None:
+            raise kind
+
+        with pytest.raises(RuntimeError, match=kind.__name__):
+            await preparing.run(ends)
+    assert preparing.lost_count == 0
+
+
+async def test_no_handler_of_exceptions_keeps_a_thread() -> None:
+    preparing = Preparing(0.1, 1)
+    ended = threading.Event()
+
+    def catches() -> None:
+        try:
+            while True:
+                try:
+                    loops()
+                except Exception:
+                    continue
+        except GivenUp:
+            ended.set()
+            raise
+
+    with pytest.raises(ApiError, match="was not ready within"):
+        await preparing.run(catches)
+    assert ended.wait(20)
