@@ -209,6 +209,11 @@ def _read_config(context: click.Context, path: str | None) -> None:
 @_setting(
     "--chat-template", help="A file with a chat template, for a model without one, or instead of its own."
 )
+@_setting(
+    "--trust-template",
+    is_flag=True,
+    help="Render the model's own chat template in the server's process, without limits.",
+)
 @_setting("--max-new-tokens", default=2048, show_default=True, help="For requests that set no limit.")
 @_setting("--host", default="127.0.0.1", show_default=True)
 @_setting("--port", default=11556, show_default=True)

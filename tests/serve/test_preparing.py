@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import threading
+from pathlib import Path
 from typing import Any
 
 import anyio
 import httpx
 import pytest
 from unspool import StreamGenerator
+from unspool.generation.prompts.sandboxed_template import SandboxedTemplate
 from unspool.serve import ServeOptions
 from unspool.serve.api_errors import ApiError
+from unspool.serve.load_checkpoint import load_checkpoint
 from unspool.serve.preparing import GivenUp, Preparing
 
 from .conftest import USER, ScriptedModel, running
@@ -187,3 +191,32 @@ async def test_no_handler_of_exceptions_keeps_a_thread() -> None:
     with pytest.raises(ApiError, match="was not ready within"):
         await preparing.run(catches)
     assert ended.wait(20)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the limits are POSIX's")
+async def test_a_checkpoints_template_has_limits_unless_it_is_trusted(
+    make_client: Any, llama: Any, tmp_path: Path
+) -> None:
+    from ..tiny_models import make_byte_tokenizer
+
+    template = "{% if messages[0].content == 'loop' %}" + LOOP + "{% endif %}{{ messages[0].content }}:"
+    make_byte_tokenizer(chat_template=template).save_pretrained(tmp_path)
+    llama.save_pretrained(tmp_path)
+    path, asked = str(tmp_path), [{"role": "user", "content": "Hello"}]
+    limited = load_checkpoint(path, format="hermes", template_timeout_s=1)
+    trusted = load_checkpoint(path, format="hermes", trust_template=True)
+    own = tmp_path / "own.jinja"
+    own.write_text(template)
+    given = load_checkpoint(path, format="hermes", chat_template=str(own))
+    assert [isinstance(one._encoder._renderer, SandboxedTemplate) for one in (limited, trusted, given)] == [
+        True, False, False,
+    ]  # fmt: skip
+    assert limited.tokenize(asked) == trusted.tokenize(asked) == given.tokenize(asked)
+    client = make_client({"m": limited}, max_workers=1)
+    loop = {"model": "m", "messages": [{"role": "user", "content": "loop"}], "max_tokens": 2}
+    answer = await client.post("/v1/chat/completions", json=loop)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "invalid_argument")
+    # The deadline or the limit of CPU time, whichever comes first.
+    assert answer.json()["error"]["message"].startswith(("the chat template took", "the chat template ended"))
+    answer = await client.post("/v1/chat/completions", json={**loop, "messages": asked})
+    assert answer.status_code == 200

@@ -5,6 +5,7 @@ from unspool.generation.generate import generate
 from unspool.generation.hooks import ConditioningHook
 from unspool.generation.logprobs import TokenLogprob
 from unspool.generation.prefill.context_limit import POSITION_NAMES, model_positions
+from unspool.generation.prompts.sandboxed_template import SandboxedTemplate
 from unspool.generation.result import Choice, StreamMetrics, StreamResult, Usage
 from unspool.generation.sampling_params import GenerationDefaults, SamplingParams
 from unspool.generation.stream_generator import StreamGenerator
@@ -17,6 +18,7 @@ __all__ = [
     "DeltaStream",
     "GenerationDefaults",
     "SamplingParams",
+    "SandboxedTemplate",
     "StreamGenerator",
     "StreamMetrics",
     "StreamResult",

@@ -63,6 +63,8 @@ class StreamGenerator:
         backend: "transformers" runs `model.generate`; "native" runs our own loop, one forward for each token.
         prefill: How the prompt is run: a `PrefillConfig`, the tokens of a chunk, or False for one forward.
         hook: Prepares the model for each request. Nothing else runs on the model at that time.
+        renderer: Writes messages as the prompt's text, with `apply_chat_template`; None: the processor or the tokenizer. A
+            `SandboxedTemplate` renders a template that you do not trust.
         parser_options: Further options of `Parser` for every stream, such as `repair=True`.
 
     Raises:
@@ -82,6 +84,7 @@ class StreamGenerator:
         backend: Literal["transformers", "native"] = "transformers",
         prefill: PrefillConfig | int | bool | None = None,
         hook: ConditioningHook | None = None,
+        renderer: Any = None,
         **parser_options: Any,
     ) -> None:
         try:
@@ -104,7 +107,7 @@ class StreamGenerator:
         self.format, self.reasoning, self.parser_options = format, reasoning, parser_options
         self.backend, self.hook, self.prefill = backend, hook, PrefillConfig.read(prefill)
         self.config = _resolve(config, model, tokenizer)
-        self._encoder = PromptEncoder(model, tokenizer, processor)
+        self._encoder = PromptEncoder(model, tokenizer, processor, renderer)
         with contextlib.suppress(VocabularyError):  # raised by `stream`
             from_tokenizer(tokenizer)  # too slow for the first stream, which may be on an event loop
 

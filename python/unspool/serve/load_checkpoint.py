@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +14,7 @@ from unspool.core.vocabulary.vocabulary_sources import from_tokenizer
 from unspool.errors import ArgumentError
 from unspool.formats.choose_format import check_format_names, choose_format
 from unspool.generation import GenerationDefaults, StreamGenerator
+from unspool.generation.prompts.sandboxed_template import SandboxedTemplate
 from unspool.serve.served_model import has_template
 
 __all__ = ["load_checkpoint"]
@@ -33,6 +35,8 @@ def load_checkpoint(
     chat_template: str | None = None,
     max_new_tokens: int = 1024,
     strict_markers: bool = False,
+    trust_template: bool = False,
+    template_timeout_s: float = 30.0,
 ) -> StreamGenerator:
     """Load a causal language model and its tokenizer.
 
@@ -45,11 +49,13 @@ def load_checkpoint(
         chat_template: A file with a chat template, instead of the checkpoint's own.
         max_new_tokens: The most tokens of an answer.
         strict_markers: Check that the model's markers are tokens.
+        trust_template: Render the checkpoint's chat template in this process, without limits.
+        template_timeout_s: The time of a rendering otherwise.
 
     Raises:
         ImportError: transformers or torch is missing.
         OSError: There is no checkpoint at `path`.
-        UnspoolError: The format is unknown, or `auto` cannot detect it, or it has no markers that are tokens.
+        UnspoolError: The system cannot limit the template, the format is unknown, or `auto` cannot detect it, or it has no markers that are tokens.
             Raised before the weights load.
     """
     check_format_names(format, reasoning)
@@ -75,7 +81,22 @@ def load_checkpoint(
         also=also,
         backend=backend,
         config=GenerationDefaults(max_new_tokens=max_new_tokens),
+        renderer=None
+        if trust_template or chat_template is not None
+        else _renderer(tokenizer, template_timeout_s),
     )
+
+
+def _renderer(tokenizer: Any, timeout_s: float) -> SandboxedTemplate | None:
+    """What renders the template of a checkpoint that is not trusted; None: the tokenizer has none, or code of its own."""
+    renders_itself = not type(tokenizer).apply_chat_template.__module__.startswith("transformers.")
+    if renders_itself or not tokenizer.chat_template:
+        return None
+    if os.name != "posix":
+        raise ArgumentError(
+            "this system has no limits for a chat template; pass --trust-template if you trust the checkpoint's author"
+        )
+    return SandboxedTemplate(tokenizer, timeout_s)
 
 
 def _check_reading(tokenizer: Any, format: str, reasoning: str | None, strict_markers: bool) -> None:

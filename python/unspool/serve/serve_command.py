@@ -62,7 +62,8 @@ def serve_command(
     else:
         compile_others(loading["also"])
         _check_source(model, loading["format_"], loading["reasoning"], loading["gguf_file"])
-        models = _loader(model, name, strict_markers=options.strict_markers, **loading)
+        loading |= {"strict_markers": options.strict_markers, "template_timeout_s": options.prepare_timeout_s}
+        models = _loader(model, name, **loading)
     server = ApiServer(models, options=options)
     server.fire(host, port, metrics_port, log_level, ssl_keyfile, ssl_certfile)
 

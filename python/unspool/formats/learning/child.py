@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import math
 import resource
 import sys
 from typing import Any
@@ -22,8 +23,10 @@ def main() -> None:
     start = json.loads(sys.stdin.readline())
     for folder in start["folders"]:
         sys.path.append(folder)
-    environment = _environment()
-    _limit(start["cpu_seconds"], start["memory_bytes"])
+    is_lasting, cpu_seconds = start["is_lasting"], start["cpu_seconds"]
+    environment = _environment(None if is_lasting else _NOW)
+    _limit(start["memory_bytes"])
+    _limit_time(cpu_seconds, is_lasting)
     try:
         template = environment.from_string(start["template"])
     except MemoryError:
@@ -35,6 +38,8 @@ def main() -> None:
     _answer({"ready": True})
     for line in sys.stdin:
         request = json.loads(line)
+        if is_lasting:
+            _limit_time(cpu_seconds, is_lasting)
         try:
             _answer(_render_jobs(template, request, start["text_bytes"]))
         except MemoryError:
@@ -77,8 +82,8 @@ def _render(template: Any, values: dict[str, Any], text_bytes: int) -> str:
     return text
 
 
-def _environment() -> Any:
-    """A Jinja environment configured as in transformers' chat templates."""
+def _environment(now: datetime.datetime | None) -> Any:
+    """A Jinja environment configured as in transformers' chat templates; `now` is the time, None the real one."""
     import jinja2
     import jinja2.ext
     from jinja2 import nodes
@@ -106,20 +111,29 @@ def _environment() -> Any:
     def raise_exception(message: str) -> None:
         raise jinja2.TemplateError(message)
 
+    def strftime_now(form: str) -> str:
+        return (now or datetime.datetime.now()).strftime(form)
+
     environment = ImmutableSandboxedEnvironment(
         trim_blocks=True, lstrip_blocks=True, extensions=[Generation, jinja2.ext.loopcontrols]
     )
     environment.filters["tojson"] = to_json
     environment.globals["raise_exception"] = raise_exception
-    environment.globals["strftime_now"] = _NOW.strftime
+    environment.globals["strftime_now"] = strftime_now
     return environment
 
 
-def _limit(cpu_seconds: int, memory_bytes: int) -> None:
+def _limit(memory_bytes: int) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds))
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+
+
+def _limit_time(seconds: int, is_lasting: bool) -> None:
+    """Limit the CPU time from now on; only for a process that lasts, the limit may be raised again."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    most = math.ceil(used.ru_utime + used.ru_stime) + seconds
+    resource.setrlimit(resource.RLIMIT_CPU, (most, resource.RLIM_INFINITY if is_lasting else most))
 
 
 def _line(error: Exception) -> str:

@@ -24,6 +24,9 @@ MEMORY_BYTES = 512 << 20
 TEXT_BYTES = 1 << 20
 ANSWER_BYTES = 32 << 20
 
+# A thread that is given up gets its exception between two waits.
+_LONGEST_WAIT_S = 0.2
+
 _CHILD = Path(__file__).with_name("child.py")
 _ENDED = "the chat template ended its process; it needs too much memory or time, or crashes Python"
 
@@ -40,16 +43,19 @@ class Sandbox:
     Args:
         template: The chat template.
         timeout: Seconds until the process is killed, for all renderings together.
+        is_lasting: The process lasts: each call of `render` has the time and the CPU time anew, `strftime_now` is the real
+            one, and a text may have as many bytes as an answer.
 
     Raises:
         LearnError: The template is rejected or exceeds a limit, or the system does not support the limits.
         ImportError: jinja2 is missing, or older than 3.1.6.
     """
 
-    def __init__(self, template: str, timeout: float) -> None:
+    def __init__(self, template: str, timeout: float, *, is_lasting: bool = False) -> None:
         folders = _folders_of_jinja()
         if os.name != "posix":
             raise LearnError("a chat template is rendered under limits that only POSIX systems have")
+        self._is_lasting = is_lasting
         self._deadline = time.monotonic() + timeout
         self._timeout = timeout
         self._process = subprocess.Popen(
@@ -65,7 +71,8 @@ class Sandbox:
             "folders": folders,
             "cpu_seconds": math.ceil(timeout),
             "memory_bytes": MEMORY_BYTES,
-            "text_bytes": TEXT_BYTES,
+            "text_bytes": ANSWER_BYTES if is_lasting else TEXT_BYTES,
+            "is_lasting": is_lasting,
         }
         try:
             self._ask(start)
@@ -103,6 +110,8 @@ class Sandbox:
         Raises:
             LearnError: A limit is exceeded.
         """
+        if self._is_lasting:
+            self._deadline = time.monotonic() + self._timeout
         answer = self._ask({"jobs": list(jobs), "common": common})
         return [_rendering(item) for item in answer["made"]]
 
@@ -144,10 +153,11 @@ class Sandbox:
     def _wait(self, pipe: int, event: int) -> None:
         with selectors.DefaultSelector() as selector:
             selector.register(pipe, event)
-            if not selector.select(max(0.0, self._deadline - time.monotonic())):
-                raise LearnError(
-                    f"the chat template took longer than {self._timeout:g} s; pass a longer timeout if you trust it"
-                )
+            while not selector.select(min(_LONGEST_WAIT_S, max(0.0, self._deadline - time.monotonic()))):
+                if time.monotonic() >= self._deadline:
+                    raise LearnError(
+                        f"the chat template took longer than {self._timeout:g} s; pass a longer timeout if you trust it"
+                    )
 
     def check_time(self) -> None:
         """Raise LearnError after the deadline."""
@@ -168,7 +178,7 @@ def _folders_of_jinja() -> list[str]:
         import jinja2
         import markupsafe
     except ImportError:
-        raise ImportError("learning a format needs jinja2; pip install 'unspool[learn]'") from None
+        raise ImportError("a chat template is rendered by jinja2; pip install 'unspool[learn]'") from None
     if tuple(map(int, jinja2.__version__.split(".")[:3])) < (3, 1, 6):
         raise ImportError(
             f"jinja2 {jinja2.__version__} has holes in its sandbox; pip install 'jinja2>=3.1.6'"

@@ -25,10 +25,17 @@ _PIECES_PER_BATCH = 8
 
 
 class PromptEncoder:
-    """Encodes prompts for one model; keeps no state of them."""
+    """Encodes prompts for one model; keeps no state of them.
 
-    def __init__(self, model: Any, tokenizer: Any, processor: Any) -> None:
+    Args:
+        renderer: Writes messages as text; None: the processor or the tokenizer does.
+    """
+
+    def __init__(self, model: Any, tokenizer: Any, processor: Any, renderer: Any = None) -> None:
         self._model, self._tokenizer, self._processor = model, tokenizer, processor
+        self._renderer, self._fallback = renderer, None if renderer is not None else tokenizer
+        if renderer is None:
+            self._renderer = tokenizer if processor is None else processor
 
     def read(
         self,
@@ -62,8 +69,7 @@ class PromptEncoder:
         options["prefill"] = prefill
         if self._processor is not None and read.has_media:
             return dataclasses.replace(read, template_options=options)
-        renderer = self._tokenizer if self._processor is None else self._processor
-        text, is_template = render_messages(renderer, read.messages, fallback=self._tokenizer, **options)
+        text, is_template = render_messages(self._renderer, read.messages, fallback=self._fallback, **options)
         return Prompt(text=text, inputs=read.inputs, adds_special_tokens=not is_template)
 
     def pieces(self, prompt: Prompt, chunk_tokens: int) -> Iterator[list[int]]:
