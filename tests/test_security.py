@@ -64,7 +64,8 @@ PROMISES = {
     "P29": ["stream/test_snapshots.py::test_what_it_is_bound_to"],
     "P30": ["serve/test_limits.py::test_keys"],
     "P31": ["serve/test_requests.py::test_too_long",
-            "serve/test_requests.py::test_what_could_not_be_passed_on_is_422"],
+            "serve/test_requests.py::test_what_could_not_be_passed_on_is_422",
+            "serve/test_raw_requests.py::test_a_raw_request"],
     "P32": ["serve/test_limits.py::test_so_many_at_once_so_many_waiting_the_rest_429"],
     "P33": ["serve/test_streaming.py::test_a_client_that_leaves_stops_its_model",
             "serve/test_preparing.py::test_a_loop_before_the_model_gets_504_and_ends",
@@ -74,6 +75,9 @@ PROMISES = {
             "serve/test_limits.py::test_the_pages_files_need_no_key_and_its_endpoints_do"],
     "P35": ["serve/test_trust.py::test_a_server_on_loopback_accepts_loopback_names_only",
             "serve/test_trust.py::test_pages_of_other_origins_are_rejected"],
+    "P36": ["serve/test_bounded_errors.py::test_odd_values_of_every_field",
+            "serve/test_bounded_errors.py::test_a_malformed_schema_is_found_before_the_model_runs",
+            "serve/test_bounded_errors.py::test_a_models_exception_is_bounded_too"],
 }  # fmt: skip
 
 

@@ -215,7 +215,7 @@ async def leave(app: Any, path: str, body: Any, is_time: Any) -> list[Any]:
     scope = {
         "type": "http", "asgi": {"version": "3.0", "spec_version": "2.3"}, "http_version": "1.1",
         "method": "POST", "path": path, "raw_path": path.encode(), "query_string": b"", "root_path": "",
-        "scheme": "http", "headers": [(b"content-type", b"application/json")], "client": ("127.0.0.1", 1), "server": ("test", 80),
+        "scheme": "http", "headers": [(b"host", b"test"), (b"content-type", b"application/json")], "client": ("127.0.0.1", 1), "server": ("test", 80),
     }  # fmt: skip
     with anyio.fail_after(20):
         await app(scope, receive, send)

@@ -279,7 +279,7 @@ async def test_a_full_server_answers_before_it_reads_the_body(make_client: Any) 
         sent: list[Any] = []
         scope = {
             "type": "http", "method": "POST", "path": "/v1/chat/completions", "raw_path": b"", "query_string": b"",
-            "root_path": "", "scheme": "http", "headers": [(b"content-type", b"application/json")],
+            "root_path": "", "scheme": "http", "headers": [(b"host", b"test"), (b"content-type", b"application/json")],
             "http_version": "1.1", "client": ("127.0.0.1", 1), "server": ("test", 80),
         }  # fmt: skip
 

@@ -14,9 +14,17 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from unspool._core import Delta, WireWriter
-from unspool.serve.api_errors import ApiError, Dialect, as_api_error, dialect_of, error_response, error_type
+from unspool.serve.api_errors import (
+    ApiError,
+    Dialect,
+    as_api_error,
+    dialect_of,
+    error_response,
+    error_type,
+    traceback_of,
+)
 from unspool.serve.begin_answer import begin_answer, usage_of
-from unspool.serve.check_answer import check_values, has_schemas, no_tool_call
+from unspool.serve.check_answer import check_schemas, check_values, has_schemas, no_tool_call
 from unspool.serve.metrics import RequestMetrics
 from unspool.serve.request_ids import current_request_id
 from unspool.serve.served_model import format_name
@@ -156,6 +164,8 @@ class Answer:
     def _start(self) -> DeltaStream:
         """Render the template and start the model; in a thread."""
         request, options = self._request, self._state.options
+        if self._has_schemas:
+            check_schemas(request)
         stream = begin_answer(
             self._model,
             request,
@@ -260,4 +270,4 @@ class Answer:
 
 def _log_failure(error: Exception, sent: ApiError) -> None:
     if sent.status >= 500 and not isinstance(error, ApiError):
-        _log.error("request %s: %s", current_request_id.get(), sent.message, exc_info=error)
+        _log.error("request %s: %s\n%s", current_request_id.get(), sent.message, traceback_of(error))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from typing import Any, Literal
 
 from starlette.responses import JSONResponse
@@ -9,7 +10,16 @@ from starlette.responses import JSONResponse
 from unspool.errors import ArgumentError, ChannelTimeoutError, ContextLengthError
 from unspool.serve.request_ids import current_request_id
 
-__all__ = ["ApiError", "Dialect", "as_api_error", "dialect_of", "error_response", "error_type"]
+__all__ = [
+    "ApiError",
+    "Dialect",
+    "as_api_error",
+    "dialect_of",
+    "error_response",
+    "error_type",
+    "shortened",
+    "traceback_of",
+]
 
 Dialect = Literal["openai", "anthropic"]
 
@@ -48,15 +58,32 @@ class ApiError(Exception):
         headers: dict[str, str] | None = None,
         details: dict[str, Any] | None = None,
     ) -> None:
-        # An exception's text may contain lone surrogates, as in a file's name; they are escaped.
-        message = message.encode(errors="backslashreplace").decode()
+        message = shortened(message)
         super().__init__(message)
         self.status = status
         self.message = message
         self.code = code
-        self.param = param
+        self.param = None if param is None else shortened(param)
         self.headers = headers
         self.details = details
+
+
+# Of a message that holds a client's value. What to do stands at the end.
+_LONGEST_BEGIN, _LONGEST_END = 1500, 500
+
+
+def shortened(text: str) -> str:
+    """The text for a response or the log: a long one without its middle."""
+    if len(text) > _LONGEST_BEGIN + _LONGEST_END:
+        text = f"{text[:_LONGEST_BEGIN]} … {text[-_LONGEST_END:]}"
+    # An exception's text may contain lone surrogates, as in a file's name; they are escaped.
+    return text.encode(errors="backslashreplace").decode()
+
+
+def traceback_of(error: BaseException) -> str:
+    """The exception for the log, whose message may hold a client's value."""
+    lines = traceback.format_exception(type(error), error, error.__traceback__)
+    return "".join(map(shortened, lines)).rstrip()
 
 
 def dialect_of(path: str) -> Dialect:

@@ -48,7 +48,7 @@ async def read_body(request: Request, read: Callable[[Any], _T]) -> _T:
 
 
 def _check_type(request: Request) -> None:
-    """A page of another site can send text without a preflight; JSON it cannot."""
+    """A page of another site can send text without a preflight; JSON it cannot. Nothing is decompressed."""
     given = request.headers.get("content-type", "")
     kind = given.partition(";")[0].strip().lower()
     if kind != "application/json":
@@ -57,6 +57,14 @@ def _check_type(request: Request) -> None:
             415,
             f"the content type {shown}; send 'Content-Type: application/json'",
             code="unsupported_media_type",
+        )
+    encoding = request.headers.get("content-encoding", "identity").strip().lower()
+    if encoding != "identity":
+        raise ApiError(
+            415,
+            f"the body is encoded as '{encoding}'; send it as it is, without 'Content-Encoding'",
+            code="unsupported_media_type",
+            headers={"Accept-Encoding": "identity"},
         )
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -26,17 +27,21 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
+            self._check_size(scope, Headers(scope=scope))
+            scope = _in_origin_form(scope)
             headers = Headers(scope=scope)
-            self._check_size(headers)
-            host = headers.get("host", "")
+            _check_framing(scope, headers)
+            host = _host(scope, headers, self._state.checks_host)
             if self._state.checks_host:
                 self._check_host(_name(host))
             if (origin := headers.get("origin")) is not None:
                 self._check_origin(origin, host)
         await self._app(scope, receive, send)
 
-    def _check_size(self, headers: Headers) -> None:
+    def _check_size(self, scope: Scope, headers: Headers) -> None:
         most = self._state.options.max_header_bytes
+        if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > most:
+            raise ApiError(414, f"the URI is longer than {most} bytes", code="uri_too_long")
         if sum(len(key) + len(value) for key, value in headers.raw) > most:
             raise ApiError(431, f"the headers are longer than {most} bytes", code="headers_too_large")
 
@@ -58,6 +63,60 @@ class Guard:
                 f"pages of '{origin}' may not call this server; --allowed-origin {origin} allows it",
                 code="origin_not_allowed",
             )
+
+
+def _in_origin_form(scope: Scope) -> Scope:
+    """A request whose target is a whole URI, with its path; the URI's authority counts, not `Host` (RFC 9112, 3.2.2)."""
+    target = scope["path"].removeprefix("/")
+    if not target.startswith(("http://", "https://")):
+        return scope
+    authority, slash, path = target.partition("://")[2].partition("/")
+    headers = [(name, value) for name, value in scope["headers"] if name != b"host"]
+    raw_path = quote(slash + path).encode() or b"/"
+    return {
+        **scope,
+        "path": f"/{path}",
+        "raw_path": raw_path,
+        "headers": [*headers, (b"host", authority.encode("latin-1", "replace"))],
+    }
+
+
+def _check_framing(scope: Scope, headers: Headers) -> None:
+    """Refuse what another server on the way may read as two requests (RFC 9112, 6.1)."""
+    coding = headers.get("transfer-encoding")
+    if coding is None:
+        return
+    if "content-length" in headers or scope.get("http_version") == "1.0":
+        why = "not both" if "content-length" in headers else "the former in HTTP/1.0"
+        raise ApiError(
+            400,
+            f"a request has Content-Length or Transfer-Encoding, {why}",
+            code="invalid_framing",
+            headers={"Connection": "close"},
+        )
+    if coding.strip().lower() != "chunked":
+        raise ApiError(
+            501,
+            f"the transfer coding '{coding}' is unknown; send 'chunked', or a Content-Length",
+            code="unknown_transfer_coding",
+            headers={"Connection": "close"},
+        )
+
+
+_HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[\w.~!$&'()*+,;=%-]+)(:\d*)?", re.ASCII)
+
+
+def _host(scope: Scope, headers: Headers, is_needed: bool) -> str:
+    """The one `Host` of a request, which HTTP/1.1 demands (RFC 9112, 3.2)."""
+    hosts = headers.getlist("host")
+    if not any(hosts) and not is_needed and scope.get("http_version") != "1.1":
+        return ""
+    if len(hosts) != 1 or not _HOST.fullmatch(hosts[0]):
+        what = "several" if hosts[1:] else "no valid" if any(hosts) else "no"
+        raise ApiError(
+            400, f"the request has {what} Host; send one, with a name or an address", code="invalid_host"
+        )
+    return hosts[0]
 
 
 def is_loopback(name: str) -> bool:

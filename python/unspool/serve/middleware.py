@@ -11,7 +11,7 @@ from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from unspool.serve.api_errors import ApiError, as_api_error, dialect_of, error_response
+from unspool.serve.api_errors import ApiError, as_api_error, dialect_of, error_response, traceback_of
 from unspool.serve.metrics import RequestMetrics
 from unspool.serve.request_ids import current_request_id
 
@@ -76,7 +76,7 @@ class ReportedErrors:
         except Exception as error:
             sent = as_api_error(error)
             if sent.status == 500:
-                _log.error("request %s failed", current_request_id.get(), exc_info=error)
+                _log.error("request %s failed\n%s", current_request_id.get(), traceback_of(error))
             if has_begun:
                 raise
             await error_response(sent, dialect_of(scope["path"]))(scope, receive, send)

@@ -21,6 +21,7 @@ current_request_id: ContextVar[str] = ContextVar("unspool_request_id", default="
 
 # An id of the client's is kept if it can stand in a log line.
 _FIT = re.compile(r"[\w.:@/+=-]{1,128}", re.ASCII)
+_LONGEST_PATH = 200
 _QUIET = frozenset({"/health", "/liveness", "/readiness", "/metrics"})
 
 
@@ -55,5 +56,5 @@ class RequestIds:
         finally:
             level = logging.DEBUG if scope["path"] in _QUIET else logging.INFO
             took_s = time.perf_counter() - begin_s
-            path = quote(scope["path"])
+            path = quote(scope["path"][:_LONGEST_PATH])
             _log.log(level, "%s %s %d %.3f s request %s", scope["method"], path, status, took_s, id)

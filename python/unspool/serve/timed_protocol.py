@@ -20,12 +20,13 @@ def timed_protocol(timeout_s: float, max_bytes: int) -> type[asyncio.Protocol]:
 
     Args:
         timeout_s: Time from the connection, or from a request's first byte, to the end of the headers.
-        max_bytes: The longest headers; the connection then gets 431.
+        max_bytes: The longest headers; the connection then gets 431, or 414 for the first line.
     """
 
     class TimedProtocol(_Base):
         _headers_timer: asyncio.TimerHandle | None = None
         _header_bytes = 0
+        _has_line = False
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
@@ -36,33 +37,44 @@ def timed_protocol(timeout_s: float, max_bytes: int) -> type[asyncio.Protocol]:
             super().connection_lost(exc)
 
         def data_received(self, data: bytes) -> None:
+            if self._is_reading_headers() and not self._has_line:
+                end = data.find(b"\n")
+                self._has_line = end >= 0
+                # Before the parser, which would call a long line invalid.
+                if self._header_bytes + (end if end >= 0 else len(data)) > max_bytes:
+                    self._refuse(b"414 URI Too Long")
+                    return
             super().data_received(data)
             if self.transport.is_closing():
                 return
-            if self.cycle is not None and not self.cycle.response_complete:
+            if not self._is_reading_headers():
                 self._stop_timer()
                 return
             self._header_bytes += len(data)
             if self._header_bytes > max_bytes:
-                self.transport.write(
-                    b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\n\r\n"
-                )
-                self.transport.close()
+                self._refuse(b"431 Request Header Fields Too Large")
             elif self._headers_timer is None:
                 self._start_timer()
+
+        def _is_reading_headers(self) -> bool:
+            return self.cycle is None or self.cycle.response_complete
+
+        def _refuse(self, status: bytes) -> None:
+            self.transport.write(b"HTTP/1.1 " + status + b"\r\nconnection: close\r\n\r\n")
+            self.transport.close()
 
         def _start_timer(self) -> None:
             self._headers_timer = self.loop.call_later(timeout_s, self._give_up)
 
         def _stop_timer(self) -> None:
             self._header_bytes = 0
+            self._has_line = False
             if self._headers_timer is not None:
                 self._headers_timer.cancel()
                 self._headers_timer = None
 
         def _give_up(self) -> None:
             if not self.transport.is_closing():
-                self.transport.write(b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\n\r\n")
-                self.transport.close()
+                self._refuse(b"408 Request Timeout")
 
     return TimedProtocol

@@ -41,6 +41,12 @@ def load_json(text: str | bytes | bytearray) -> Any:
         value = json.loads(text, parse_constant=_refuse, parse_float=_finite)
     except RecursionError:
         raise _too_deep() from None
+    except json.JSONDecodeError:
+        raise
+    except ValueError as error:
+        if isinstance(error, JsonError):
+            raise
+        raise JsonError("an integer has more digits than can be read; send a smaller one") from None
     _check_depth(value)
     if _MAY_BE_HALF.search(text) is not None:
         _check_texts(value, "")
