@@ -235,3 +235,26 @@ def test_hostile_schemas_and_values(name: str) -> None:
     found = call_of(json.dumps({"x": value}), tools=tools).violations
     assert len(found) <= 20
     assert all(len(one.message) <= 300 for one in found)
+
+
+@pytest.mark.parametrize(
+    ("format", "text", "arguments"),
+    [
+        ("hermes", '<tool_call>\n{"name": "f", "arguments": {"v": {"k": 1, "k": 2}}}\n</tool_call>', '{"v": {"k": 1, "k": 2}}'),
+        ("mistral", '[TOOL_CALLS]f[ARGS]{"v": {"k": 1, "k": 2}}', '{"v": {"k": 1, "k": 2}}'),
+        ("qwen3_coder", "<tool_call>\n<function=f>\n<parameter=v>\n{\"k\": 1, \"k\": 2}\n</parameter>\n</function>\n</tool_call>",
+         '{"v": {"k": 1, "k": 2}}'),
+        ("glm47", "<tool_call>f<arg_key>v</arg_key><arg_value>{\"k\": 1, \"k\": 2}</arg_value></tool_call>", '{"v": {"k": 1, "k": 2}}'),
+        ("pythonic", "[f(v={'k': 1, 'k': 2})]", '{"v": {"k": 1, "k": 2}}'),
+        ("gemma4", "<|tool_call>call:f{v:{k:1,k:2}}<tool_call|>", '{"v": {"k": 1, "k": 2}}'),
+    ],
+)  # fmt: skip
+def test_a_key_twice_in_a_value_is_passed_on_and_reported(format: str, text: str, arguments: str) -> None:
+    tools = [{"name": "f", "parameters": {"type": "object", "properties": {"v": {"type": "object"}}}}]
+    (call,) = unspool.parse(text, format, tools).tool_calls
+    assert call.is_complete
+    assert call.arguments.replace(" ", "") == arguments.replace(" ", "")
+    ((violation),) = call.violations
+    assert (violation.path, violation.rule, violation.value) == ("#", "json", "k")
+    (call,) = unspool.parse(text, format, tools, repair=True).tool_calls
+    assert call.arguments.replace(" ", "") == arguments.replace(" ", "")

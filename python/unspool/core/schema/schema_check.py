@@ -28,8 +28,8 @@ class Violation:
     path: str
     """A JSON pointer into the value, such as "#/items/0"; "#" is the value itself."""
     rule: str
-    """The keyword that is violated, such as "required" or "type"; "json" if the text is not JSON, "schema" if the
-    schema itself is malformed."""
+    """The keyword that is violated, such as "required" or "type"; "json" if the text is not JSON, or an object in it has a key
+    twice; "schema" if the schema itself is malformed."""
     value: Any = field(hash=False)
     """The part of the value at the path."""
     message: str
@@ -89,14 +89,33 @@ def check_arguments(text: str, schema: str | None) -> tuple[Violation, ...]:
     Raises:
         UnspoolError: As of `check`.
     """
+    twice: list[str] = []
     try:
-        value = json.loads(text)
+        value = json.loads(text, object_pairs_hook=lambda members: _as_dict(members, twice))
     except (ValueError, RecursionError) as error:
         return (Violation("#", "json", text, f"the arguments are not JSON: {error!s:.200}"),)
+    found = tuple(
+        Violation(
+            "#", "json", name, f"a value has the key {name[:100]!r} twice; its readers take one of them"
+        )
+        for name in twice[:MAX_VIOLATIONS]
+    )
     try:
-        return () if schema is None else tuple(check(value, json.loads(schema)))
+        return found if schema is None else (*found, *check(value, json.loads(schema)))
     except (ValueError, RecursionError) as error:
-        return (Violation("#", "schema", value, str(error)),)
+        return (*found, Violation("#", "schema", value, str(error)))
+
+
+def _as_dict(members: list[tuple[str, Any]], twice: list[str]) -> dict[str, Any]:
+    """An object; names that it has more than once are added to `twice`."""
+    made = dict(members)
+    if len(made) < len(members):
+        seen = set[str]()
+        for name, _ in members:
+            if name in seen:
+                twice.append(name)
+            seen.add(name)
+    return made
 
 
 def escape_pointer(key: str) -> str:
