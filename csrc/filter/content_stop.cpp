@@ -14,6 +14,7 @@
 namespace unspool {
 
 void ContentStop::pass(Events& out, bool ends) {
+  const bool was_stopped = stops_.is_stopped();
   for (const Event& event : in_.list()) {
     const bool is_content = event.kind == EventKind::content;
     // Text of one put after the match is still in the list.
@@ -35,7 +36,7 @@ void ContentStop::pass(Events& out, bool ends) {
       out.add(event, in_);
     }
   }
-  pass_audit(out, ends);
+  if (!was_stopped) pass_audit(out, ends);
   in_.clear();
 }
 
@@ -57,8 +58,8 @@ void ContentStop::pass_audit(Events& out, bool ends) {
   while (!audit_.empty()) {
     Events::Audited& next = audit_.front();
     if (next.fate != Fate::content) {
-      // Text after the beginning of a stop string waits only until the match is certain.
-      if (stops_.is_stopped() && content_bytes_ == 0) break;
+      // Emitted content ends with an included stop string; one that is left out is in the queue.
+      if (stops_.is_stopped() && includes_stop_ && content_bytes_ == 0) break;
       out.add_audit(next, next.text);
       audit_.pop_front();
       continue;
