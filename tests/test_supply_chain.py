@@ -66,7 +66,7 @@ def test_actions_are_pinned_to_a_commit(path: Path) -> None:
 
 
 def test_what_builds_a_published_wheel_is_pinned() -> None:
-    folder = ROOT / ".github" / "build"
+    folder = ROOT / ".github" / "wheels"
     for line in _lines(folder / "requirements.txt"):
         assert re.fullmatch(r"[\w.-]+==[\w.]+ --hash=sha256:[0-9a-f]{64}", line), line
     pins = dict(line.split("==") for line in _lines(folder / "constraints.txt"))
