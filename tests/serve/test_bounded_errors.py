@@ -131,6 +131,7 @@ async def test_a_malformed_schema_is_found_before_the_model_runs(
 async def test_a_part_that_no_grammar_expresses_does_not_fail_at_the_end(
     make_client: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level(logging.WARNING, "unspool.serve")  # a server of another test may have set another level
     client = make_client({"m": ScriptedModel(lambda script: script.put('{"a": 1}'))})
     schema = {"type": "object", "properties": {"a": {"type": "integer", "not": {"type": 7}}}}
     format = {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}
@@ -145,6 +146,7 @@ async def test_a_models_exception_is_bounded_too(make_client: Any, caplog: pytes
     def fails(_: Any) -> None:
         raise RuntimeError(LONG)
 
+    caplog.set_level(logging.WARNING, "unspool.serve")
     client = make_client({"m": ScriptedModel(fails)})
     answer = await client.post("/v1/chat/completions", json={"model": "m", "messages": USER})
     assert answer.status_code == 500
