@@ -59,7 +59,7 @@ void ContentStop::pass_audit(Events& out, bool ends) {
     Events::Audited& next = audit_.front();
     if (next.fate != Fate::content) {
       // Emitted content ends with an included stop string; one that is left out is in the queue.
-      if (stops_.is_stopped() && includes_stop_ && content_bytes_ == 0) break;
+      if (stops_.is_stopped() && stops_.includes_stop() && content_bytes_ == 0) break;
       out.add_audit(next, next.text);
       audit_.pop_front();
       continue;

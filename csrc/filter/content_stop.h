@@ -21,7 +21,7 @@ class ContentStop {
  public:
   /// Throws ArgumentError if a stop string is empty.
   ContentStop(const std::vector<std::string>& stops, bool include_stop)
-      : stops_(stops, include_stop), includes_stop_(include_stop) {}
+      : stops_(stops, include_stop) {}
 
   /// Receives the parser's events.
   Events& input() { return in_; }
@@ -45,7 +45,6 @@ class ContentStop {
 
   Events in_;
   StopStrings stops_;
-  bool includes_stop_;
   CallTally tally_;                    // of the calls that passed
   std::string sure_;                   // the certain part of one event; reused
   std::size_t content_bytes_ = 0;      // emitted but not yet audited

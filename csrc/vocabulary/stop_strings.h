@@ -24,6 +24,7 @@ class StopStrings {
   /// Appends the held text: no more text follows, or a marker does.
   void flush(std::string& out);
 
+  bool includes_stop() const { return include_stop_; }
   bool is_stopped() const { return is_stopped_; }
 
   /// The stop string that ended the text, or empty. Valid as long as this object.
