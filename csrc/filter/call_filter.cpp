@@ -26,6 +26,7 @@ CallFilter::CallFilter(std::unique_ptr<EventParser> inner, CallIdStyle style,
       parallel_calls_(options.parallel_calls),
       max_calls_(options.limits.calls()),
       ids_(style, options.id_seed, options.choice),
+      audits_(options.audit),
       labels_(options.label_paths != nullptr) {}
 
 CallFilter::Verdict CallFilter::judge(std::string_view name) const {
@@ -72,8 +73,7 @@ void CallFilter::pass_event(const Event& event, const Events& in, Events& out) {
 
 void CallFilter::begin(const Event& event, const Events& in, Events& out) {
   verdict_ = judge(in.name(event));
-  // The audit comes after the events of the put, and may still speak of an earlier call.
-  outlets_.push_back({verdict_.outlet, sent_});
+  if (audits_) outlets_.push_back({verdict_.outlet, sent_});
   if (verdict_.outlet != Outlet::sent) return;
   // By the new number: ids such as `functions.f:0` contain it.
   const std::string id = ids_.id_of(in.id(event), in.name(event), sent_);
@@ -115,13 +115,8 @@ void CallFilter::pass_audit(const Events& in, Events& out) {
       out.add_audit(piece, piece.text);
       continue;
     }
-    const Sent& sent = outlets_.at(static_cast<std::size_t>(piece.call - first_outlet_));
+    const Sent& sent = outlets_.at(static_cast<std::size_t>(piece.call));
     out.add_audit(label_of(piece, sent.outlet, sent.index), piece.text);
-  }
-  // The last call may have more text in the next put.
-  if (outlets_.size() > 1) {
-    first_outlet_ += static_cast<std::int32_t>(outlets_.size()) - 1;
-    outlets_.erase(outlets_.begin(), outlets_.end() - 1);
   }
 }
 
@@ -132,13 +127,13 @@ void CallFilter::add_held(Held& out) const {
 
 void CallFilter::visit(Archive& archive) {
   archive.same("choice of options", kCallFilter, unknown_tools_, parallel_calls_, max_calls_,
-               labels_);
+               audits_, labels_);
   ParserFilter::visit(archive);
   archive.given(tools_);
   archive.choice(verdict_.outlet, Outlet::malformed);
   archive.literal(verdict_.reason);
-  archive(ids_, tally_, sent_, outlets_, first_outlet_);
-  archive.expect(sent_ >= 0 && sent_ < CallWriter::Place::kMostCalls && first_outlet_ >= 0);
+  archive(ids_, tally_, sent_, outlets_);
+  archive.expect(sent_ >= 0 && sent_ < CallWriter::Place::kMostCalls);
 }
 
 }  // namespace unspool

@@ -59,6 +59,7 @@ class CallFilter final : public ParserFilter {
   bool parallel_calls_;
   std::int32_t max_calls_;
   CallIds ids_;
+  bool audits_;
   bool labels_;
   CallTally tally_;
   Verdict verdict_;        // for the last call
@@ -72,8 +73,7 @@ class CallFilter final : public ParserFilter {
       archive(index);
     }
   };
-  std::vector<Sent> outlets_;      // of the calls in this put, and of the last call before it
-  std::int32_t first_outlet_ = 0;  // the call that the first entry is for
+  std::vector<Sent> outlets_;  // of all calls: an audit may come puts later than its call
 };
 
 }  // namespace unspool
