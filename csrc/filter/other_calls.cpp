@@ -15,7 +15,8 @@ namespace {
 // How often a text is searched again.
 constexpr std::uint8_t kMostSearches = 4;
 
-// Letters, digits and spaces end no call, so they are read at once.
+// Letters, digits and spaces end no call, so a run of them is read at once. No decision depends on
+// how far into a run was read: runs are as long as the chunks let them be.
 std::size_t plain_run(std::string_view text) {
   const auto is_plain = [](unsigned char byte) {
     return byte >= 0x80 || byte == ' ' || (byte >= '0' && byte <= '9') ||
@@ -23,7 +24,7 @@ std::size_t plain_run(std::string_view text) {
   };
   std::size_t size = 0;
   while (size < text.size() && is_plain(static_cast<unsigned char>(text[size]))) ++size;
-  return std::max<std::size_t>(size, 1);
+  return size;
 }
 
 std::size_t held_bytes(const EventParser& parser) {
@@ -131,8 +132,6 @@ std::string_view OtherCalls::next_text() const {
 void OtherCalls::advance(std::size_t bytes) {
   read_bytes_ += bytes;
   piece_bytes_ += bytes;
-  again_bytes_ -= std::min(again_bytes_, bytes);
-  if (again_bytes_ == 0) depth_ = 0;
   if (piece_bytes_ < waiting_[piece_].text.size()) return;
   ++piece_;
   piece_bytes_ = 0;
@@ -145,9 +144,11 @@ void OtherCalls::search_all(Events& out) {
       continue;
     }
     const std::uint64_t token_end = waiting_[piece_].token_end;
+    const std::size_t run = std::min(plain_run(text), most_bytes() - read_bytes_);
     // A copy: what waits may be passed on while it is read.
-    const std::string piece(text.substr(0, plain_run(text)));
+    const std::string piece(text.substr(0, std::max<std::size_t>(run, 1)));
     advance(piece.size());
+    if (run == 0) judged_bytes_ = read_bytes_;
     put_to_readers(piece, token_end, out);
   }
 }
@@ -163,8 +164,10 @@ void OtherCalls::search(std::string_view text, Events& out) {
   const MarkerCursor::Found match =
       cursor_.put(text, [&](std::string_view piece) { released += piece.size(); });
   follow_line(text.substr(0, match.consumed));
+  const bool at_line_begin = at_line_begin_;  // behind what the cursor holds, too
   advance(match.consumed);
   forward(released, out);
+  at_line_begin_ = at_line_begin;
   if (match.marker != nullptr)
     begin(families_->families_at(match.marker->value), match.text.size(), out);
 }
@@ -192,7 +195,8 @@ void OtherCalls::follow_line(std::string_view text) {
 
 // The waiting text that has been read opens a call of these families.
 void OtherCalls::begin(const std::vector<Family>& families, std::size_t opener_bytes, Events& out) {
-  begin_depth_ = depth_;
+  begin_depth_ = read_bytes_ - opener_bytes < searched_bytes_ ? depth_ : 0;
+  judged_bytes_ = read_bytes_;
   call_bytes_ = 0;
   first_call_ = calls_;
   for (const Family family : families) {
@@ -235,7 +239,11 @@ void OtherCalls::act(Events& out) {
       readers_.erase(readers_.begin() + static_cast<std::ptrdiff_t>(i));
     }
   }
-  if (readers_.empty() || read_bytes_ > options_.limits.max_held_bytes) reject(out);
+  if (readers_.empty()) return reject(out);
+  if (read_bytes_ < most_bytes()) return;
+  judged_bytes_ = read_bytes_;
+  begin_depth_ = kMostSearches;
+  reject(out);
 }
 
 // `call`: the last event that has been judged is the end of a call that counts.
@@ -305,7 +313,8 @@ void OtherCalls::drop_read(const Reader& reader) {
   std::size_t left = held_bytes(*reader.parser);
   for (std::size_t i = reader.judged; i < reader.events.list().size(); ++i) {
     const Event& event = reader.events.list()[i];
-    if (event.kind == EventKind::content) left += reader.events.text(event).size();
+    const bool is_outside = event.kind == EventKind::malformed && event.index < 0;
+    if (event.kind == EventKind::content || is_outside) left += reader.events.text(event).size();
   }
   const std::size_t read = read_bytes_ - std::min(left, read_bytes_);
   take(read, [](const Piece&, std::string_view) {});
@@ -338,22 +347,21 @@ void OtherCalls::reject(Events& out) {
   if (has_call()) send(readers_.front(), out);
   readers_.clear();
   first_call_ = calls_;
-  const bool is_long = read_bytes_ > options_.limits.max_held_bytes;
-  if (begin_depth_ == kMostSearches || is_long) return forward(read_bytes_, out);
+  if (waiting_.empty()) return;
   // Another call may begin behind the first letter.
   const std::string_view text = std::string_view(waiting_.front().text).substr(first_byte_);
   std::size_t letter = 1;
   while (letter < text.size() && is_utf8_continuation(text[letter])) ++letter;
-  at_line_begin_ = text[0] == '\n';
-  forward(std::min(letter, read_bytes_), out);
+  at_line_begin_ = false;
+  searched_bytes_ = std::max(searched_bytes_, judged_bytes_);
+  depth_ = begin_depth_ + 1;
+  forward(begin_depth_ == kMostSearches ? judged_bytes_ : std::min(letter, read_bytes_), out);
   read_again();
-  if (again_bytes_ > 0) depth_ = begin_depth_ + 1;
 }
 
 // Searches the waiting text from its begin.
 void OtherCalls::read_again() {
-  again_bytes_ += read_bytes_;
-  read_bytes_ = piece_ = 0;
+  read_bytes_ = judged_bytes_ = piece_ = 0;
   piece_bytes_ = first_byte_;
 }
 
@@ -374,6 +382,8 @@ void OtherCalls::finish_waiting(FinishReason reason, std::uint64_t token_end, Ev
 template <typename Use>
 void OtherCalls::take(std::size_t bytes, Use&& use) {
   read_bytes_ -= bytes;
+  judged_bytes_ -= std::min(judged_bytes_, bytes);
+  searched_bytes_ -= std::min(searched_bytes_, bytes);
   while (bytes > 0) {
     const Piece& piece = waiting_.front();
     const std::string_view text = std::string_view(piece.text).substr(first_byte_, bytes);
@@ -390,6 +400,7 @@ void OtherCalls::take(std::size_t bytes, Use&& use) {
 void OtherCalls::forward(std::size_t bytes, Events& out) {
   decide(bytes, false);
   take(bytes, [&](const Piece& piece, std::string_view text) {
+    follow_line(text);
     out.add_text(piece.kind, -1, text, piece.token_end, piece.reason);
   });
 }
@@ -447,8 +458,8 @@ void OtherCalls::visit(Archive& archive) {
   ParserFilter::visit(archive);
   archive.given(own_, families_, options_);
   cursor_.visit(archive);
-  archive(at_line_begin_, waiting_, first_byte_, piece_, piece_bytes_, read_bytes_, again_bytes_);
-  archive(depth_, begin_depth_, call_bytes_, first_call_, calls_, own_calls_);
+  archive(at_line_begin_, waiting_, first_byte_, piece_, piece_bytes_, read_bytes_, judged_bytes_);
+  archive(searched_bytes_, depth_, begin_depth_, call_bytes_, first_call_, calls_, own_calls_);
   archive(audit_, call_audit_, decisions_);
   std::size_t readers = readers_.size();
   archive(readers);
@@ -481,6 +492,7 @@ bool OtherCalls::is_sound() const {
   if (piece_ == waiting_.size() ? piece_bytes_ > 0 : piece_bytes_ >= waiting_[piece_].text.size())
     return false;
   if (bytes + piece_bytes_ != first_byte_ + read_bytes_) return false;
+  if (judged_bytes_ > read_bytes_ || read_bytes_ > most_bytes()) return false;
   if (!readers_.empty() && read_bytes_ == 0 && !has_call()) return false;
   if (first_call_ > calls_ || first_call_ < 0 || calls_ > CallWriter::Place::kMostCalls)
     return false;

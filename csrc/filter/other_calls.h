@@ -82,6 +82,7 @@ class OtherCalls final : public ParserFilter {
   std::string_view next_text() const;
   void advance(std::size_t bytes);
   bool has_call() const { return calls_ > first_call_; }
+  std::size_t most_bytes() const { return options_.limits.max_held_bytes + 1; }
   void search_all(Events& out);
   void search(std::string_view text, Events& out);
   bool begin_at_line(std::string_view text, Events& out);
@@ -115,7 +116,8 @@ class OtherCalls final : public ParserFilter {
   std::size_t piece_ = 0;                // the piece that is read next,
   std::size_t piece_bytes_ = 0;          // where in it,
   std::size_t read_bytes_ = 0;           // and what has been read of all pieces
-  std::size_t again_bytes_ = 0;          // of what comes next: searched before,
+  std::size_t judged_bytes_ = 0;         // and up to the last byte that can end a call
+  std::size_t searched_bytes_ = 0;       // of what waits: searched before,
   std::uint8_t depth_ = 0;               // and how often
   std::vector<Reader> readers_;          // of the waiting text, from its begin
   std::uint8_t begin_depth_ = 0;         // where that text begins
