@@ -8,7 +8,6 @@
 
 #include <pybind11/pybind11.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <memory>
@@ -70,8 +69,9 @@ inline void refuse_unmade_objects(const py::module_& module) {
   }
 }
 
-/// For every class of the module: an instance is pickled as its class says, or refuses. Below
-/// protocol 2, Python would make an instance of pybind11's own base class, which ends the process.
+/// For every class of the module: an instance is pickled as its class says, or refuses. Without
+/// `__reduce__`, and below protocol 2, Python would make an instance of pybind11's own base class,
+/// which ends the process.
 inline void decide_pickling(const py::module_& module) {
   for (const auto& [name, value] : module.attr("__dict__").cast<py::dict>()) {
     if (!PyType_Check(value.ptr())) continue;
@@ -79,21 +79,20 @@ inline void decide_pickling(const py::module_& module) {
       continue;
     const auto cls = py::reinterpret_borrow<py::object>(value);
     const py::object members = cls.attr("__dict__");
+    if (members.contains("__reduce__")) continue;
+    const auto set = [&](auto reduce) {
+      cls.attr("__reduce__") = py::cpp_function(reduce, py::is_method(cls), py::name("__reduce__"));
+    };
     if (members.contains("__getstate__")) {
-      const auto reduce = [](const py::object& self, int protocol) -> py::object {
-        static constexpr int kLeast = 2;
-        const auto object =
-            py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(&PyBaseObject_Type));
-        return object.attr("__reduce_ex__")(self, std::max(protocol, kLeast));
-      };
-      cls.attr("__reduce_ex__") =
-          py::cpp_function(reduce, py::is_method(cls), py::name("__reduce_ex__"));
-    } else if (!members.contains("__reduce__")) {
-      const auto refuse = [](const py::object& self) -> py::object {
+      set([](const py::object& self) {
+        return py::make_tuple(py::module_::import("copyreg").attr("__newobj__"),
+                              py::make_tuple(py::type::of(self)), self.attr("__getstate__")());
+      });
+    } else {
+      set([](const py::object& self) -> py::object {
         throw py::type_error(std::string(py::str(py::type::of(self).attr("__name__"))) +
                              " cannot be copied or pickled: it is a native object");
-      };
-      cls.attr("__reduce__") = py::cpp_function(refuse, py::is_method(cls), py::name("__reduce__"));
+      });
     }
   }
 }
