@@ -17,6 +17,7 @@ from unspool.writing.grammar.json_answer import json_grammar
 from unspool.writing.grammar.large_stack import on_large_stack
 from unspool.writing.grammar.nodes import EMPTY, Literal, Reference, Rules, sequence
 from unspool.writing.grammar.rule_depth import check_depth
+from unspool.writing.grammar.schema_types import only, types_of
 
 SCRIPT = Path(__file__).with_name("large_schemas.py")
 STACK = 8 * 2**20
@@ -152,3 +153,25 @@ def test_a_large_stack() -> None:
     assert on_large_stack(lambda: depth(500)) == 500
     with pytest.raises(ZeroDivisionError):
         on_large_stack(lambda: 1 // 0)
+
+
+def test_unions_that_lead_to_one_another_are_walked_once() -> None:
+    definitions: dict[str, Any] = {
+        "d25": {"type": "string"},
+        "e25": {"type": "array", "items": {"$ref": "#/$defs/d0"}},
+    }
+    for level in range(25):
+        both = [{"$ref": f"#/$defs/d{level + 1}"}, {"$ref": f"#/$defs/e{level + 1}"}]
+        definitions |= {f"d{level}": {"anyOf": both}, f"e{level}": {"anyOf": both[::-1]}}
+    root = {"$defs": definitions}
+    start = {"$ref": "#/$defs/d0"}
+    assert types_of(start, root) == ("string", "array")  # 33 million ways lead there
+    assert only("string", start, root) == {"type": "string"}
+    assert only("array", start, root) == definitions["e25"]
+
+
+@pytest.mark.parametrize("name", ["hermes", "qwen3_coder", "glm47"])
+def test_a_schema_that_is_nothing_but_itself_is_refused(name: str) -> None:
+    schema = {"anyOf": [{"$ref": "#"}, {"$ref": "#"}]}
+    with pytest.raises(ArgumentError, match="refers to itself"):
+        unspool.get_format(name).grammar([{"name": "f", "parameters": schema}], strict=True)

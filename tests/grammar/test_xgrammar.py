@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
+import re
 from functools import cache
 from typing import Any
 
@@ -68,3 +70,14 @@ def test_what_is_admitted_is_valid_and_what_is_valid_admitted(syntax: Any, case:
     # xgrammar's strings admit bytes that are no UTF-8: surrogates, and characters in too many bytes.
     if found is not None and found.decode(errors="ignore").encode() == found:
         assert check(json.loads(found), case.schema) == [], found
+
+
+@pytest.mark.parametrize("pattern", ["^a(x*b)?$", "^a(?:(?:x|b)*b)?c$", "^(x*)?a$", "^(a(x*b)?)*$"])
+def test_an_optional_part_of_a_pattern_is_whole_or_missing(pattern: str) -> None:
+    grammar = compiled({"type": "string", "pattern": pattern}, "structural_tag")
+    for text in map(
+        "".join, itertools.chain.from_iterable(itertools.product("abcx", repeat=size) for size in range(5))
+    ):
+        matcher = xgrammar.GrammarMatcher(grammar, terminate_without_stop_token=True)
+        is_admitted = matcher.accept_string(json.dumps(text)) and matcher.is_completed()
+        assert is_admitted == bool(re.search(pattern, text)), text

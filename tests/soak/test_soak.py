@@ -1,14 +1,20 @@
-"""The soak for two seconds, and what it must notice."""
+"""The soaks for a few seconds, and what they must notice."""
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from . import run as program
+from . import server as servers
+from .agents import Client, Wrong
 from .run import faults_of, run
+from .server import Measure, save_checkpoint, soak
 from .streams import Plan, Stream
 
 
@@ -44,3 +50,36 @@ def test_a_seed_makes_the_same_stream() -> None:
     one, other = Plan("5:9"), Plan("5:9")
     assert (one.fed, one.options, one.pieces) == (other.fed, other.options, other.pieces)
     assert Stream("5:9", Counter()).plan.fed == one.fed
+
+
+@pytest.mark.rest
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_a_server_for_six_seconds(tmp_path: Path) -> None:
+    save_checkpoint(tmp_path)
+    runs, counts = soak(tmp_path, seed=7, seconds=6, servers=1, pauses=2)
+    assert len(runs[0].measures) == 2
+    assert counts["asks"] > 5
+    assert counts["leaves"] > 0
+    assert counts["status 200"] > 5
+
+
+@pytest.mark.rest
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_a_wrong_answer_of_a_server_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def expects_another(self: Client) -> None:
+        self._expect("/v1/tokenize", {"model": "m", "prompt": "x"}, {418})
+
+    monkeypatch.setitem(servers.ACTIONS, "asks", (1000, expects_another))
+    save_checkpoint(tmp_path)
+    with pytest.raises(Wrong, match="Wrong: 200 to"):
+        soak(tmp_path, seed=7, seconds=60, servers=1, pauses=1)
+
+
+@pytest.mark.parametrize(("name", "growth"), [("rss_mib", 49), ("threads", 3), ("files", 3), ("children", 2)])
+def test_what_has_grown_in_a_server_is_noticed(name: str, growth: int) -> None:
+    before = Measure(cpu_s=1, rss_mib=400, threads=4, files=15, children=4, lost=0)
+    after = replace(before, **{name: getattr(before, name) + growth})
+    assert servers.faults_of([before, before]) == []
+    (fault,) = servers.faults_of([before, after])
+    assert fault.startswith(f"{name} has grown")
+    assert servers.faults_of([before, replace(before, lost=1), before]) == ["1 threads are lost"]

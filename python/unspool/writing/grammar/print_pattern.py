@@ -34,8 +34,12 @@ def print_pattern(found: Node) -> str:
     if isinstance(found, Terminal):
         return print_pattern(found.part)
     if isinstance(found, Repeat):
-        item = print_pattern(found.part) if isinstance(found.part, Chars) else _group(found.part)
-        return item + times(found)
+        item = print_pattern(found.part)
+        if isinstance(found.part, Chars):
+            return item + times(found)
+        if (found.least, found.most) == (0, 1):
+            return f"(?:{item}|)"  # xgrammar also admits the `x` alone of `(?:x*y)?`
+        return f"(?:{item}){times(found)}"
     raise ValueError(f"a regular expression cannot hold {found!r}")
 
 

@@ -13,7 +13,7 @@ from unspool.core.format.compile_format import compile_format
 from unspool.core.stream.reading import read_chunks
 from unspool.errors import ArgumentError
 from unspool.writing.grammar.schema_prune import children
-from unspool.writing.grammar.schema_types import resolve
+from unspool.writing.grammar.schema_types import alternatives
 from unspool.writing.grammar.tools import Tool
 from unspool.writing.render.render import write_text
 
@@ -98,27 +98,13 @@ def _written(tool: Tool) -> Iterator[tuple[str, _Calls]]:
         yield "key", _Calls(tuple(sorted(keys)), True, is_nested)
     yield "text", _Calls(_listed(inner), False, True)
     for schema in tool.properties.values():
-        alternatives = list(_alternatives(schema, tool.schema))
-        texts = _listed(alternatives)
+        found = [one for one in alternatives(schema, tool.schema) if isinstance(one, Mapping)]
+        texts = _listed(found)
         if texts:
             # What decides between a text and JSON.
-            shown = [
-                {key: one[key] for key in ("type", "enum", "const") if key in one} for one in alternatives
-            ]
+            shown = [{key: one[key] for key in ("type", "enum", "const") if key in one} for one in found]
             whole = {"properties": {"a": {"anyOf": shown} if len(shown) > 1 else shown[0]}}
             yield "text", _Calls(texts, False, False, json.dumps(whole))
-
-
-def _alternatives(schema: Any, root: Any) -> Iterator[Mapping[str, Any]]:
-    """A schema and its alternatives."""
-    waiting, seen = [schema], set[int]()
-    for one in waiting:
-        found = resolve(one, root)
-        if isinstance(found, Mapping) and id(found) not in seen:
-            seen.add(id(found))
-            waiting += found.get("anyOf", ())
-            if "anyOf" not in found:
-                yield found
 
 
 def _inner(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["ANY_TYPE", "only", "resolve", "types_of"]
+__all__ = ["ANY_TYPE", "alternatives", "only", "resolve", "types_of"]
 
 ANY_TYPE = ("string", "number", "boolean", "object", "array", "null")
 
@@ -24,22 +24,39 @@ def resolve(schema: Any, root: Any) -> Any:
     return {}
 
 
+def alternatives(schema: Any, root: Any) -> list[Any]:
+    """The schemas of a union, and of the unions in it, each once; or the schema alone. References are resolved."""
+    waiting, seen, found = [schema], set[int](), []
+    while waiting:
+        one = resolve(waiting.pop(), root)
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if isinstance(one, Mapping) and "anyOf" in one:
+            waiting += reversed(one["anyOf"])
+        else:
+            found.append(one)
+    return found
+
+
 def types_of(schema: Any, root: Any) -> tuple[str, ...]:
     """The types of a schema's values; "integer" is separate from "number"."""
-    schema = resolve(schema, root)
+    return tuple(dict.fromkeys(name for one in alternatives(schema, root) for name in _types(one)))
+
+
+def _types(schema: Any) -> tuple[str, ...]:
     if not isinstance(schema, Mapping):
         return ANY_TYPE
     if "const" in schema or "enum" in schema:
-        values = [schema["const"]] if "const" in schema else schema["enum"]
-        return tuple(dict.fromkeys(map(_type_name, values)))
-    for word in ("anyOf", "oneOf"):
-        if word in schema:
-            found = [name for one in schema[word] for name in types_of(one, root)]
-            return tuple(dict.fromkeys(found))
+        return tuple(map(_type_name, _listed(schema)))
     kind = schema.get("type")
     if kind is None:
         return ("object",) if "properties" in schema else ("array",) if "items" in schema else ANY_TYPE
     return tuple(kind) if isinstance(kind, list) else (kind,)
+
+
+def _listed(schema: Mapping[str, Any]) -> list[Any]:
+    return [schema["const"]] if "const" in schema else list(schema["enum"])
 
 
 def _type_name(value: Any) -> str:
@@ -49,14 +66,13 @@ def _type_name(value: Any) -> str:
 
 def only(name: str, schema: Any, root: Any) -> Any:
     """The part of a schema with one type."""
-    schema = resolve(schema, root)
+    parts = [_only(name, one) for one in alternatives(schema, root) if name in _types(one)]
+    return parts[0] if len(parts) == 1 else {"anyOf": parts}
+
+
+def _only(name: str, schema: Any) -> Any:
     if not isinstance(schema, Mapping):
         return {"type": name}
     if "enum" in schema or "const" in schema:
-        values = [schema["const"]] if "const" in schema else schema["enum"]
-        return {"enum": [value for value in values if types_of({"const": value}, root) == (name,)]}
-    for word in ("anyOf", "oneOf"):
-        if word in schema:
-            parts = [only(name, one, root) for one in schema[word] if name in types_of(one, root)]
-            return parts[0] if len(parts) == 1 else {"anyOf": parts}
+        return {"enum": [value for value in _listed(schema) if _type_name(value) == name]}
     return {**schema, "type": name}

@@ -12,7 +12,6 @@ from unspool.core.stream.tool_schemas import read_tool
 from unspool.errors import ArgumentError
 from unspool.writing.grammar.json_schema import Target, normalise_arguments
 from unspool.writing.grammar.result import Dropped
-from unspool.writing.grammar.schema_types import types_of
 
 __all__ = ["Tool", "chosen_tools", "is_strict", "without_strict"]
 
@@ -104,7 +103,8 @@ def _tool(index: int, tool: Any, strict: bool | None, target: Target, dropped: l
     schema = json.loads(text)
     if not follows or not schema:
         return Tool(name, {"type": "object"})
-    if "object" not in types_of(schema, schema):
+    stated = schema.get("type") if isinstance(schema, Mapping) else None
+    if stated is not None and "object" not in (stated if isinstance(stated, list) else [stated]):
         raise ArgumentError(
             f"the parameters of '{name}' are not an object; their schema must have type object"
         )
