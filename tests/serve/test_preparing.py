@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
 from pathlib import Path
@@ -191,6 +192,28 @@ async def test_no_handler_of_exceptions_keeps_a_thread() -> None:
     with pytest.raises(ApiError, match="was not ready within"):
         await preparing.run(catches)
     assert ended.wait(20)
+
+
+async def test_what_a_job_has_begun_ends_with_it() -> None:
+    """A stream that is begun and not yet returned stops its model when nothing refers to it."""
+    ended = threading.Event()
+
+    class Begun:
+        def __del__(self) -> None:
+            ended.set()
+
+    def begins() -> None:
+        begun = Begun()
+        loops()
+        del begun
+
+    gc.disable()
+    try:
+        with pytest.raises(ApiError, match="was not ready within"):
+            await Preparing(0.1, most_lost=1).run(begins)
+        assert ended.wait(20)
+    finally:
+        gc.enable()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="the limits are POSIX's")

@@ -122,11 +122,15 @@ class _Work(Generic[_T]):
             outcome.append(self._job())
         except BaseException as raised:
             error = raised
-        while True:
-            try:
-                return self._finish(outcome, error)
-            except GivenUp:  # it came after the job
-                continue
+        try:
+            while True:
+                try:
+                    return self._finish(outcome, error)
+                except GivenUp:  # it came after the job
+                    continue
+        finally:
+            # Its traceback refers to this frame and to what the job began, which must end now.
+            error = None
 
     def _finish(self, outcome: list[_T], error: BaseException | None) -> None:
         with self._lock:
