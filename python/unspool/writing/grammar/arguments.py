@@ -79,6 +79,9 @@ class Arguments:
 
     def parameters(self, tool: Tool, alternatives: Sequence[ParameterShape]) -> Node:
         """Each parameter in its tags, in the order of the schema."""
+        return choice(*(self._members(one, alternatives) for one in tool.variants(self.dropped)))
+
+    def _members(self, tool: Tool, alternatives: Sequence[ParameterShape]) -> Node:
         if not tool.properties and tool.schema.get("additionalProperties") is not False:
             return star(self._parameter(tool, None, {}, alternatives))
         properties = {key: value for key, value in tool.properties.items() if value is not False}
@@ -99,7 +102,9 @@ class Arguments:
                 f"the tool '{tool.name}' has {len(tool.properties)} parameters, and a call of this format "
                 "has one without a name; leave the tool out"
             )
-        is_closed = tool.schema.get("additionalProperties") is False
+        is_closed = all(
+            one.schema.get("additionalProperties") is False for one in tool.variants(self.dropped)
+        )
         if not tool.properties and is_closed:
             return edge(self.lexicon, Edge(before.literal + after.literal))
         key, schema = next(iter(tool.properties.items()), ("", {"type": "string"}))

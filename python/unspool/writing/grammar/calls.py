@@ -207,13 +207,17 @@ class Calls:
         return self.tools
 
     def _python_arguments(self, tool: Tool) -> Node:
+        variants = tool.variants(self.arguments.dropped)
+        return sequence(choice(*map(self._python_members, variants)), Literal(")"))
+
+    def _python_members(self, tool: Tool) -> Node:
         rules, dropped, parts = self.arguments.rules, self.arguments.dropped, []
         for key, schema in tool.properties.items():
             if schema is not False:
                 path = f"{tool.name}#/properties/{key}"
                 value = value_rules(rules, PYTHON, schema, tool.schema, path, dropped)
                 parts.append((sequence(Literal(f"{key}="), value), key in tool.required))
-        return sequence(in_order(rules, parts, _separator(Edge(","))), Literal(")"))
+        return in_order(rules, parts, _separator(Edge(",")))
 
 
 def _is_body(item: Any) -> bool:

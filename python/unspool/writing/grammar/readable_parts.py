@@ -93,8 +93,8 @@ class _Calls:
 
 def _written(tool: Tool) -> Iterator[tuple[str, _Calls]]:
     inner = list(_inner(tool.schema))
-    for is_nested, schemas in ((False, [tool.schema]), (True, inner)):
-        keys = {key for schema in schemas for key in schema.get("properties", ())}
+    nested = {key for schema in inner for key in schema.get("properties", ())}
+    for is_nested, keys in ((False, set(tool.properties)), (True, nested)):
         yield "key", _Calls(tuple(sorted(keys)), True, is_nested)
     yield "text", _Calls(_listed(inner), False, True)
     for schema in tool.properties.values():

@@ -12,6 +12,7 @@ from unspool.core.stream.tool_schemas import read_tool
 from unspool.errors import ArgumentError
 from unspool.writing.grammar.json_schema import Target, normalise_arguments
 from unspool.writing.grammar.result import Dropped
+from unspool.writing.grammar.tool_variants import object_variants
 
 __all__ = ["Tool", "chosen_tools", "is_strict", "without_strict"]
 
@@ -22,7 +23,7 @@ MAX_TOOL_MEMBERS = 5_000
 
 @dataclass(frozen=True)
 class Tool:
-    """One tool. Its schema is an object schema."""
+    """One tool. Its schema is one of objects."""
 
     name: str
     schema: dict[str, Any]
@@ -32,12 +33,26 @@ class Tool:
     @functools.cached_property
     def properties(self) -> dict[str, Any]:
         """The parameters' schemas by name."""
-        return dict(self.schema.get("properties") or {})
+        return {key: value for one in self._variants[0] for key, value in one.get("properties", {}).items()}
 
     @functools.cached_property
     def required(self) -> frozenset[str]:
-        """The required parameters."""
-        return frozenset(self.schema.get("required", ()))
+        """The parameters that every call has."""
+        return frozenset(self.properties).intersection(
+            *(one.get("required", ()) for one in self._variants[0])
+        )
+
+    def variants(self, dropped: list[Dropped]) -> list[Tool]:
+        """The tool for each object that its arguments may be; `dropped` receives what one object for all leaves out."""
+        found, is_exact = self._variants
+        if not is_exact:
+            why = "the format writes each parameter by itself, and its alternatives differ in the schemas of some"
+            dropped.append(Dropped(f"{self.name}#", "anyOf", why))
+        return [Tool(self.name, dict(one)) for one in found]
+
+    @functools.cached_property
+    def _variants(self) -> tuple[list[Mapping[str, Any]], bool]:
+        return object_variants(self.schema)
 
 
 def chosen_tools(
