@@ -14,6 +14,7 @@ from unspool.writing.grammar.number_bounds import bound_numbers
 from unspool.writing.grammar.result import Grammar, Syntax
 from unspool.writing.grammar.rule_depth import check_depth
 from unspool.writing.grammar.schema_rules import SchemaRules
+from unspool.writing.grammar.shared_parts import share_parts
 from unspool.writing.grammar.written_values import JSON_VALUES
 
 __all__ = ["json_grammar", "json_rules"]
@@ -64,7 +65,7 @@ def _tag_json(found: NormalisedSchema) -> dict[str, object]:
     """A JSON value in xgrammar's structural tag."""
     return {
         "type": "json_schema",
-        "json_schema": bound_numbers(found.schema),
+        "json_schema": share_parts(bound_numbers(found.schema)),
         "max_whitespace_cnt": _MAX_WHITE_SPACE,
     }
 

@@ -24,6 +24,7 @@ from unspool.writing.grammar.nodes import (
     Token,
 )
 from unspool.writing.grammar.number_bounds import bound_numbers
+from unspool.writing.grammar.shared_parts import share_parts
 
 __all__ = ["to_structural_tag"]
 
@@ -66,7 +67,7 @@ class _Printer:
         if isinstance(node, OtherTokens):
             return {"type": "any_tokens", "exclude_tokens": list(node.excluded)}
         if isinstance(node, JsonValue):
-            schema = bound_numbers(json.loads(node.schema))
+            schema = share_parts(bound_numbers(json.loads(node.schema)))
             return {"type": "json_schema", "json_schema": schema, "max_whitespace_cnt": MAX_SPACE}
         if isinstance(node, Reference):
             return self.rule(node.name)
