@@ -27,10 +27,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.soak.agents import ACTIONS, Client, Wrong
-from tests.tiny_models import make_byte_tokenizer, make_llama
+from tiny_models import make_byte_tokenizer, make_llama
+
+from soak.agents import ACTIONS, Client, Wrong
 
 __all__ = ["ACTIONS", "Measure", "Server", "faults_of", "save_checkpoint", "soak"]
 

@@ -12,7 +12,13 @@ _LISTS = ("anyOf", "prefixItems")
 _MAPS = ("properties", "patternProperties")
 _PARTS = ("items", "additionalProperties")
 # Of these, xgrammar has a rule that is made once.
-_CHEAP = ({}, {"type": "string"}, {"type": "integer"}, {"type": "boolean"}, {"type": "null"})
+_CHEAP: tuple[dict[str, str], ...] = (
+    {},
+    {"type": "string"},
+    {"type": "integer"},
+    {"type": "boolean"},
+    {"type": "null"},
+)
 
 
 def share_parts(schema: dict[str, Any]) -> dict[str, Any]:
