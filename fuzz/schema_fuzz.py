@@ -19,7 +19,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -145,18 +145,34 @@ def _choose(rng: random.Random, allowed: list[int], size: int) -> int:
     return rng.choice(closing if closing and rng.random() < 0.25 + size / 400 else allowed)
 
 
-def _walk_llguidance(grammar: str, rng: random.Random, limit: int = 1500) -> bytes | None:
-    matcher, chosen = GrammarMatcher(_vocabulary(), grammar, [END]), bytearray()
+def _walk(
+    engine: str,
+    rng: random.Random,
+    allowed: Callable[[], Any],
+    take: Callable[[int], object],
+    limit: int = 1500,
+) -> bytes | None:
+    """An answer at random; None if it has no end after so many bytes.
+
+    Args:
+        allowed: An entry for each byte, and for the end: whether it may come next.
+    """
+    chosen = bytearray()
     for _ in range(limit):
-        allowed = matcher.allowed(END + 1).nonzero()[0].tolist()
-        if not allowed:
-            raise Find(f"llguidance is stuck after {bytes(chosen)!r}")
-        if END in allowed and (len(allowed) == 1 or rng.random() < 0.3):
+        ids = allowed().nonzero()[0].tolist()
+        if not ids:
+            raise Find(f"{engine} is stuck after {bytes(chosen)!r}")
+        if END in ids and (len(ids) == 1 or rng.random() < 0.3):
             return bytes(chosen)
-        byte = _choose(rng, [id for id in allowed if id != END], len(chosen))
-        matcher.take(byte)
+        byte = _choose(rng, [id for id in ids if id != END], len(chosen))
+        take(byte)
         chosen.append(byte)
     return None
+
+
+def _walk_llguidance(grammar: str, rng: random.Random) -> bytes | None:
+    matcher = GrammarMatcher(_vocabulary(), grammar, [END])
+    return _walk("llguidance", rng, lambda: matcher.allowed(END + 1), matcher.take)
 
 
 @cache
@@ -168,21 +184,15 @@ def _compiler() -> Any:
     return xgrammar.GrammarCompiler(info, cache_enabled=False)
 
 
-def _walk_xgrammar(text: str, rng: random.Random, limit: int = 1500) -> bytes | None:
-    matcher, chosen = xgrammar.GrammarMatcher(_compiler().compile_structural_tag(text)), bytearray()
+def _walk_xgrammar(text: str, rng: random.Random) -> bytes | None:
+    matcher = xgrammar.GrammarMatcher(_compiler().compile_structural_tag(text))
     mask = xgrammar.allocate_token_bitmask(1, END + 1)
-    for _ in range(limit):
+
+    def allowed() -> Any:
         matcher.fill_next_token_bitmask(mask, 0)
-        bits = np.unpackbits(mask[0].numpy().view(np.uint8), bitorder="little", count=END + 1)
-        allowed = bits.nonzero()[0].tolist()
-        if not allowed:
-            raise Find(f"xgrammar is stuck after {bytes(chosen)!r}")
-        if END in allowed and (len(allowed) == 1 or rng.random() < 0.3):
-            return bytes(chosen)
-        byte = _choose(rng, [id for id in allowed if id != END], len(chosen))
-        matcher.accept_token(byte)
-        chosen.append(byte)
-    return None
+        return np.unpackbits(mask[0].numpy().view(np.uint8), bitorder="little", count=END + 1)
+
+    return _walk("xgrammar", rng, allowed, matcher.accept_token)
 
 
 # Processes.

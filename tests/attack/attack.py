@@ -225,19 +225,18 @@ def _wires(attack: Attack, rng: random.Random) -> None:
 
 
 def _forks(attack: Attack, rng: random.Random) -> None:
-    law = ForkLaw(
-        lambda: attack.parser(audit=True), lambda stream, chunk: stream.parse_chunk(chunk),
-        attack.raw, attack.raw[len(attack.raw) // 2 :], attack.reason,
-    )  # fmt: skip
-    law.check(_cuts(rng, len(attack.raw), 3))
+    _fork_law(attack).check(_cuts(rng, len(attack.raw), 3))
 
 
 def _snapshots(attack: Attack, rng: random.Random) -> None:
-    law = ForkLaw(
+    _fork_law(attack).check_snapshots(_cuts(rng, len(attack.raw), 3))
+
+
+def _fork_law(attack: Attack) -> ForkLaw:
+    return ForkLaw(
         lambda: attack.parser(audit=True), lambda stream, chunk: stream.parse_chunk(chunk),
         attack.raw, attack.raw[len(attack.raw) // 2 :], attack.reason,
     )  # fmt: skip
-    law.check_snapshots(_cuts(rng, len(attack.raw), 3))
 
 
 def _tokens(attack: Attack, rng: random.Random) -> Any:
