@@ -48,11 +48,12 @@ std::uint64_t fingerprint_of(const ToolSchema& tool, std::uint64_t hash) {
 bool is_sound(const Place& at, const Program& program) {
   const std::size_t calls = program.calls.size();
   const bool needs_call = at.is_in_call() || at.may_chain || at.closer_pending ||
-                          at.state == Place::State::fence || at.bare_candidate >= 0;
+                          at.state == Place::State::fence || at.state == Place::State::malformed ||
+                          at.bare_candidate >= 0;
   const bool has_label = at.label_read != std::string::npos;
-  // Without a call, the index may be the one after the last: formats without calls have no valid
-  // one.
-  if (needs_call ? at.call >= calls : at.call > calls) return false;
+  // The parser asks for the last call's kind in places where none is open. Formats without calls
+  // have no valid index.
+  if (needs_call || calls > 0 ? at.call >= calls : at.call > 0) return false;
   if (at.bare_candidate < -1 || !std::cmp_less(at.bare_candidate, calls)) return false;
   if (at.state == Place::State::markup ? at.markup >= program.markup.size()
                                        : at.markup > program.markup.size()) {
