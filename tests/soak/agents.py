@@ -96,6 +96,11 @@ class Client:
                 body["tool_choice"] = required
         return body
 
+    def _schema_body(self, schema: Any, size: int) -> dict[str, Any]:
+        format = {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}
+        question = {"messages": self._conversation("chat"), "response_format": format}
+        return {"model": "m", "max_tokens": size, **question}
+
     def _ask(self) -> None:
         wire = self._rng.choice(list(PATHS))
         body = self._body(wire)
@@ -112,14 +117,7 @@ class Client:
 
     def _ask_for_schema(self) -> None:
         schema = self._rng.choice(SCHEMAS)
-        format = {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}
-        body = {
-            "model": "m",
-            "max_tokens": 200,
-            "messages": self._conversation("chat"),
-            "response_format": format,
-        }
-        status, answer = self._send(PATHS["chat"], body)
+        status, answer = self._send(PATHS["chat"], self._schema_body(schema, 200))
         if status == 429:
             return
         if status != 200:
@@ -138,14 +136,7 @@ class Client:
             {"type": "object", "properties": {"a": {"type": 7}}},
             {"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/a"}}},
         ])  # fmt: skip
-        format = {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}
-        body = {
-            "model": "m",
-            "max_tokens": 8,
-            "messages": self._conversation("chat"),
-            "response_format": format,
-        }
-        self._expect(PATHS["chat"], body, {200, 400, 422, 429})
+        self._expect(PATHS["chat"], self._schema_body(schema, 8), {200, 400, 422, 429})
 
     def _ask_badly(self) -> None:
         body = self._rng.choice([
@@ -191,7 +182,7 @@ class Client:
         connection.close()
 
     def _send_half(self) -> None:
-        raw = self._raw({**self._body("chat")})
+        raw = self._raw(self._body("chat"))
         with socket.create_connection(("127.0.0.1", self._port), 30) as connection:
             connection.sendall(raw[: self._rng.randint(1, len(raw) - 1)])
             if self._rng.random() < 0.2:  # it waits for the server's deadline
