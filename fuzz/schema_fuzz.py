@@ -36,6 +36,7 @@ from unspool.writing.grammar.matcher import GrammarMatcher
 
 from fuzz.schema_kinds import draw_schema
 from tests.grammar.law import faults
+from tests.grammar.matchers import xgrammar_compiler
 
 FOUND = Path(__file__).parents[1] / "build" / "fuzz" / "found"
 FORMATS = ["hermes", "qwen3_coder", "glm47", "deepseek_v32", "gemma4", "pythonic", "minimax_m3"]
@@ -175,17 +176,8 @@ def _walk_llguidance(grammar: str, rng: random.Random) -> bytes | None:
     return _walk("llguidance", rng, lambda: matcher.allowed(END + 1), matcher.take)
 
 
-@cache
-def _compiler() -> Any:
-    names = [*(f"<0x{byte:02X}>" for byte in range(END)), "<eos>"]
-    info = xgrammar.TokenizerInfo(
-        names, vocab_type=xgrammar.VocabType.BYTE_FALLBACK, vocab_size=END + 1, stop_token_ids=[END]
-    )
-    return xgrammar.GrammarCompiler(info, cache_enabled=False)
-
-
 def _walk_xgrammar(text: str, rng: random.Random) -> bytes | None:
-    matcher = xgrammar.GrammarMatcher(_compiler().compile_structural_tag(text))
+    matcher = xgrammar.GrammarMatcher(xgrammar_compiler().compile_structural_tag(text))
     mask = xgrammar.allocate_token_bitmask(1, END + 1)
 
     def allowed() -> Any:

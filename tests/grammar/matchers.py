@@ -90,7 +90,7 @@ class XgrammarMatcher:
 
 
 @cache
-def _xgrammar_compiler() -> Any:
+def xgrammar_compiler() -> Any:
     import xgrammar
 
     tokens = [bytes([byte]) for byte in range(256)] + [b"</s>"]
@@ -99,7 +99,7 @@ def _xgrammar_compiler() -> Any:
 
 
 def _compile(text: str, syntax: str) -> Any:
-    compiler = _xgrammar_compiler()
+    compiler = xgrammar_compiler()
     compilers = {
         "structural_tag": compiler.compile_structural_tag, "gbnf": compiler.compile_grammar,
         "lark": compiler.compile_lark,
