@@ -43,10 +43,10 @@ class Tool:
         )
 
     def variants(self, dropped: list[Dropped]) -> list[Tool]:
-        """The tool for each object that its arguments may be; `dropped` receives what one object for all leaves out."""
+        """The tool for each object that its arguments may be; `dropped` notes that they may fit none of them."""
         found, is_exact = self._variants
         if not is_exact:
-            why = "the format writes each parameter by itself, and its alternatives differ in the schemas of some"
+            why = "the format writes each parameter by itself, and a parser types it by its name alone"
             dropped.append(Dropped(f"{self.name}#", "anyOf", why))
         return [Tool(self.name, dict(one)) for one in found]
 
