@@ -25,7 +25,9 @@ TokenId checked(long long id) {
   return static_cast<TokenId>(id);
 }
 
-TokenId read_int(PyObject* object) {
+}  // namespace
+
+TokenId read_token_id(PyObject* object) {
   int overflow = 0;
   const long long id = PyLong_AsLongLongAndOverflow(object, &overflow);
   // Any value outside the range gives the same error.
@@ -34,6 +36,8 @@ TokenId read_int(PyObject* object) {
   return checked(id);
 }
 
+namespace {
+
 [[noreturn]] void refuse(PyObject* object, const char* where) {
   throw py::type_error(std::string(where) + " is of type " + Py_TYPE(object)->tp_name +
                        "; pass an int, a list of ints, or a one-row integer array or tensor");
@@ -41,12 +45,12 @@ TokenId read_int(PyObject* object) {
 
 // An int, or an object with __index__ (a NumPy scalar); not a bool, not a float.
 TokenId read_item(PyObject* object) {
-  if (PyLong_CheckExact(object)) return read_int(object);
+  if (PyLong_CheckExact(object)) return read_token_id(object);
   // `True` and `1.0` are equal to an id, but not meant as one.
   if (PyBool_Check(object) || PyFloat_Check(object) || !PyIndex_Check(object))
     refuse(object, "a token id");
   const py::object index = to_index(object);
-  return read_int(index.ptr());
+  return read_token_id(index.ptr());
 }
 
 // A list or tuple. From the first non-int item on it reads a copy, because that item's __index__
@@ -57,7 +61,7 @@ void read_sequence(PyObject* object, std::vector<TokenId>& ids) {
   PyObject** items = PySequence_Fast_ITEMS(object);
   Py_ssize_t i = 0;
   // The items of most lists: no Python code can run here, so the list cannot change.
-  for (; i < count && PyLong_CheckExact(items[i]); ++i) ids.push_back(read_int(items[i]));
+  for (; i < count && PyLong_CheckExact(items[i]); ++i) ids.push_back(read_token_id(items[i]));
   if (i == count) return;
   const auto copy = py::reinterpret_steal<py::object>(
       PyList_Check(object) ? PyList_GetSlice(object, 0, count) : Py_NewRef(object));
@@ -151,7 +155,7 @@ void read_tensor(py::handle object, std::vector<TokenId>& ids) {
       throw py::type_error("ids has dtype " + std::string(py::str(object.attr("dtype"))) +
                            "; pass integers (int32 or int64)");
     }
-    ids.push_back(read_int(item));
+    ids.push_back(read_token_id(item));
   };
   if (!PyList_Check(list.ptr())) return read(list.ptr());
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list.ptr()); ++i) read(PyList_GET_ITEM(list.ptr(), i));
@@ -185,14 +189,14 @@ void read_token_ids(py::handle handle, std::vector<TokenId>& ids) {
   PyObject* object = handle.ptr();
   // One id, as a streamer gets it for each token.
   if (PyLong_CheckExact(object)) {
-    ids.push_back(read_int(object));
+    ids.push_back(read_token_id(object));
     return;
   }
   if (PyList_Check(object) || PyTuple_Check(object)) {
     return read_sequence(object, ids);
   }
   if (PyRange_Check(object)) {
-    for (const py::handle& item : handle) ids.push_back(read_int(item.ptr()));
+    for (const py::handle& item : handle) ids.push_back(read_token_id(item.ptr()));
     return;
   }
   // Before the buffers: bytes are a buffer of integers.

@@ -3,6 +3,7 @@
 // pybind11 class would need a second allocation, and a look-up of the instance for each attribute.
 #include <array>
 #include <new>
+#include <span>
 
 #include "bindings/delta_type.h"
 #include "bindings/fast_method.h"
@@ -16,6 +17,23 @@ struct DeltaObject {
   PyObject_HEAD ReasoningField field;
   Delta delta;
 };
+
+// Objects that nobody holds any more, with the memory of their texts, for the next ones. Threads
+// without a GIL would need a lock for them.
+#ifdef Py_GIL_DISABLED
+constexpr std::size_t kMaxSpares = 0;
+#else
+constexpr std::size_t kMaxSpares = 64;
+#endif
+constexpr std::size_t kMaxSpareBytes = 256;
+std::array<DeltaObject*, kMaxSpares> spares;
+std::size_t spare_count = 0;
+
+bool is_worth_sparing(const Delta& delta) {
+  return delta.text.capacity() <= kMaxSpareBytes &&
+         delta.token_ids.capacity() <= kMaxSpareBytes / 4 && delta.id.empty() &&
+         delta.name.empty() && delta.reason.empty();
+}
 
 PyTypeObject* delta_type = nullptr;
 
@@ -126,6 +144,11 @@ void free_memory(PyObject* self) {
 }
 
 void dealloc(PyObject* self) {
+  if (spare_count < kMaxSpares && is_worth_sparing(delta_of(self))) {
+    spares[spare_count++] = reinterpret_cast<DeltaObject*>(self);
+    Py_DECREF(delta_type);
+    return;
+  }
   // Python's allocator knows no destructors.
   reinterpret_cast<DeltaObject*>(self)->delta.~Delta();
   free_memory(self);
@@ -318,6 +341,20 @@ PyObject* wrap_delta(Delta&& delta, ReasoningField field) {
 
 PyObject* take_delta(TokenStreamer& streamer, std::size_t i, ReasoningField field) {
   return emplace_delta(field, [&] { return streamer.take(i); });
+}
+
+PyObject* wrap_fragment(const TextFragment& fragment, std::span<const TokenId> ids,
+                        ReasoningField field) {
+  PyObject* self = nullptr;
+  if (spare_count > 0) {
+    self = reinterpret_cast<PyObject*>(spares[--spare_count]);
+    PyObject_Init(self, delta_type);
+    reinterpret_cast<DeltaObject*>(self)->field = field;
+  } else {
+    self = emplace_delta(field, [] { return Delta(); });
+  }
+  if (self != nullptr) fill(reinterpret_cast<DeltaObject*>(self)->delta, fragment, ids);
+  return self;
 }
 
 const Delta* as_delta(PyObject* object) {

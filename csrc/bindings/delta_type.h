@@ -2,6 +2,8 @@
 // delta.
 #pragma once
 
+#include <span>
+
 #include "bindings/python_types.h"
 #include "delta/chat_writer.h"
 #include "delta/delta.h"
@@ -14,6 +16,10 @@ PyObject* wrap_delta(Delta&& delta, ReasoningField field);
 
 /// The same for a delta of the streamer's last read.
 PyObject* take_delta(TokenStreamer& streamer, std::size_t i, ReasoningField field);
+
+/// The same for a fragment and the ids that it is of.
+PyObject* wrap_fragment(const TextFragment& fragment, std::span<const TokenId> ids,
+                        ReasoningField field);
 
 /// The native delta in `object`, or null if it is not a Delta.
 const Delta* as_delta(PyObject* object);

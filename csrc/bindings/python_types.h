@@ -42,6 +42,8 @@ py::object attribute_or_null(py::handle object, const char* name);
 /// Appends the token ids of `object`: an int, a list, tuple or range of ints, a one-row buffer of
 /// integers (NumPy), or a tensor of one row. Throws a Python TypeError or an ArgumentError.
 void read_token_ids(py::handle object, std::vector<TokenId>& ids);
+/// The same for an int.
+TokenId read_token_id(PyObject* object);
 
 /// The index of one of `items`, as 32 bits; `name` is the argument's name. Throws a Python
 /// TypeError or an ArgumentError.

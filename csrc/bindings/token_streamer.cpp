@@ -188,11 +188,25 @@ bool is_row(PyObject* value) {
   return dim && dim().cast<int>() >= 2;
 }
 
+PyObject* put_plain(PyTokenStreamer& self, TokenId id) {
+  const TextFragment fragment = self.streamer.put_plain(id);
+  auto delta = py::reinterpret_steal<py::object>(
+      wrap_fragment(fragment, self.streamer.stream().ids_of(fragment, id), self.field));
+  PyObject* list = delta ? PyList_New(1) : nullptr;
+  if (list == nullptr) throw py::error_already_set();
+  PyList_SET_ITEM(list, 0, delta.release().ptr());
+  return list;
+}
+
 PyObject* put_tokens(PyObject* object, PyObject* value) {
   return guarded([&]() -> PyObject* {
     PyTokenStreamer& self = native<PyTokenStreamer>(object);
     const StateGuard guard(self.lock);
     const ScopedFlag busy(free_flag(self));
+    if (PyLong_CheckExact(value)) {
+      const TokenId id = read_token_id(value);
+      if (self.streamer.is_plain(id)) return put_plain(self, id);
+    }
     send(self);
     const bool row = self.streamer.first_put() == FirstPut::row_is_prompt && is_row(value);
     self.ids.clear();

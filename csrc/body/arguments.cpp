@@ -168,7 +168,8 @@ const char* Arguments::problem() const {
 
 void Arguments::visit(Archive& archive) {
   archive.given(is_json_, mends_, marks_, members_);
-  archive(is_call_, is_encoded_, reader_, offset_, inner_, out_, repairs_);
+  archive.scratch(offset_, out_);
+  archive(is_call_, is_encoded_, reader_, inner_, repairs_);
   if (members_) archive(*members_);
   // `link` has set it, before it was known that the arguments are a string.
   if (archive.is_reading() && is_encoded_) reader_.set_listener(nullptr);

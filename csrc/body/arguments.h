@@ -38,6 +38,10 @@ class Arguments final : public Body {
   std::size_t undecided_bytes() const override {
     return reader_.unwritten().size() + reader_.delimiter().size() + inner_.escape_bytes();
   }
+  BodyRest rest() const override {
+    const bool is_in_text = is_json_ && !is_encoded_ && !is_call_ && reader_.in_text();
+    return {is_in_text ? kCutsJson : kAllClasses};
+  }
   void add_held(Held& out) const override { reader_.add_held(out); }
 
   void visit(Archive& archive) override;

@@ -23,6 +23,7 @@
 #include "format/format.h"
 #include "format/schema.h"
 #include "text/archive.h"
+#include "text/byte_classes.h"
 #include "text/held.h"
 #include "text/letters.h"
 #include "text/local_ptr.h"
@@ -49,6 +50,13 @@ class CallSink {
 
  protected:
   ~CallSink() = default;
+};
+
+/// Text without a byte of the classes `stops` only continues a string of the arguments, as it is or
+/// escaped.
+struct BodyRest {
+  ByteClasses stops = kAllClasses;
+  bool escapes = false;
 };
 
 struct BodyResult {
@@ -96,6 +104,9 @@ class Body {
   /// The text's size if that needs more of it; `kNoCall` if none does.
   virtual std::size_t find_next(std::string_view, const ToolSchemas*) const { return kNoCall; }
   static constexpr std::size_t kNoCall = std::string_view::npos;
+
+  /// Whether a string of the arguments goes on whatever text comes.
+  virtual BodyRest rest() const { return {}; }
 
   /// How many of the last bytes may turn out to be a closer, or no part of the call.
   virtual std::size_t undecided_bytes() const { return 0; }

@@ -45,8 +45,7 @@ void JsonCall::link(CallMarks* marks) {
 
 BodyResult JsonCall::put(std::string_view text, CallSink& sink) {
   // Text inside a string of the arguments that changes no state: most of a long call.
-  if (part_ == Part::arguments && is_announced() && !mends_ && reader_.in_text() &&
-      find_json_special(text, 0) == text.size()) {
+  if (is_in_text() && find_json_special(text, 0) == text.size()) {
     sink.put_arguments(text);
     return {text.size(), ScanStatus::more};
   }
@@ -515,18 +514,18 @@ std::size_t JsonCall::find_next(std::string_view text, const ToolSchemas* tools)
 
 void JsonCall::visit(Archive& archive) {
   archive.given(slot_, is_tentative_, mends_, marks_, members_, sink_);
-  archive(reader_, at_, part_depth_, from_, place_, out_);
+  archive.scratch(from_, place_, out_, has_ended_, unread_from_);
+  archive(reader_, at_, part_depth_);
   if (members_) archive(*members_);
   archive.choice(part_, Part::skipped);
   archive.choice(key_kind_, Key::flat);
   archive.choice(list_, List::has_calls);
   archive.choice(stage_, Stage::announced);
   archive.choice(arguments_, Arguments::flat);
-  archive(has_ended_, depth_, name_depth_, other_depths_, name_, id_, type_, key_, others_,
-          held_arguments_);
-  archive(decoder_, unread_from_, unread_, inner_, repairs_);
+  archive(depth_, name_depth_, other_depths_, name_, id_, type_, key_, others_, held_arguments_);
+  archive(decoder_, unread_, inner_, repairs_);
   archive.literal(problem_);
-  archive.expect(depth_ <= 2 && name_depth_ <= 2 && from_ <= out_.size());
+  archive.expect(depth_ <= 2 && name_depth_ <= 2);
 }
 
 }  // namespace unspool

@@ -49,6 +49,7 @@ class JsonCall final : public Body, private ValueListener {
   std::size_t undecided_bytes() const override {
     return std::max(unread().size(), inner_.escape_bytes());
   }
+  BodyRest rest() const override { return {is_in_text() ? kCutsJson : kAllClasses}; }
   void add_held(Held& out) const override { reader_.add_held(out); }
   std::size_t find_next(std::string_view text, const ToolSchemas* tools) const override;
 
@@ -84,6 +85,10 @@ class JsonCall final : public Body, private ValueListener {
   Answer on_colon(std::size_t depth) override;
   Answer on_comma(std::size_t depth, std::size_t at) override;
 
+  // Inside a string of the arguments, outside of its escapes.
+  bool is_in_text() const {
+    return part_ == Part::arguments && is_announced() && !mends_ && reader_.in_text();
+  }
   BodyResult read(std::string_view text);
   std::string_view next_piece(std::string_view text);
   std::size_t take(std::string_view piece);

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "text/archive.h"
+#include "text/byte_classes.h"
 
 namespace unspool {
 
@@ -30,6 +31,8 @@ class TextEnd {
       return;
     put_bytes(piece);
   }
+  /// Text without a byte of these classes cannot be the end.
+  ByteClasses stops() const { return size_ == 0 ? class_of(first_) : kAllClasses; }
   /// The end so far, without white space.
   std::string_view text() const { return {bytes_.data(), size_}; }
 

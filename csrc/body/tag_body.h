@@ -24,7 +24,8 @@ class TagBody : public Body {
     const std::array sets = {&markers_.header, &markers_.parameter, &markers_.key, &markers_.value,
                              &markers_.element};
     cursor_.visit(archive, sets);
-    archive(read_, given_, is_doubled_, out_, aside_, closer_, closed_section_, unread_, repairs_);
+    archive.scratch(read_);
+    archive(given_, is_doubled_, out_, aside_, closer_, closed_section_, unread_, repairs_);
     archive.literal(problem_);
   }
 

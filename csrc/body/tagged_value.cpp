@@ -124,6 +124,17 @@ void TaggedValue::put_inner_space(std::string& out) {
   if (has_failed()) unread_ += std::exchange(space_, {});
 }
 
+ByteClasses TaggedValue::stops() const {
+  const bool is_in_text = mode_ == Mode::string && opener_read_ == kNotLookedFor && !is_at_start_ &&
+                          !is_empty_line_ && space_.empty() && entities_.held().empty() &&
+                          !has_failed();
+  if (!is_in_text) return kAllClasses;
+  ByteClasses stops = slot_.entities ? class_of('&') : 0;
+  if (slot_.trim == ValueTrim::space) stops |= kEndsInSpace;
+  if (trims_line_breaks(slot_.trim)) stops |= kEndsInOpenLine;
+  return stops;
+}
+
 ValueTrim TaggedValue::trim_at_end(bool is_closed) const {
   const bool is_unpaired = slot_.trim == ValueTrim::newline_pair && !has_line_ && is_closed;
   // `<p>a\n</p>`: without a line break at the beginning, the one at the end was meant.

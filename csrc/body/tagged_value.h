@@ -31,6 +31,7 @@
 #include "body/value_reader.h"
 #include "format/program.h"
 #include "text/archive.h"
+#include "text/byte_classes.h"
 #include "text/held.h"
 
 namespace unspool {
@@ -50,7 +51,7 @@ class TaggedValue {
 
   /// Reads the value's text, in pieces. After an error it reads no more.
   void put(std::string_view text, std::string& out) {
-    read_ += text.size();
+    if (mode_ == Mode::undecided) read_ += text.size();
     opener_read_ == kNotLookedFor ? put_inside(text, out) : put_with_opener(text, out);
   }
 
@@ -71,7 +72,12 @@ class TaggedValue {
   bool close(std::string& out);
 
   /// Counts markup that was read within it and is no part of it.
-  void leave_out(std::string_view markup) { read_ += markup.size(); }
+  void leave_out(std::string_view markup) {
+    if (mode_ == Mode::undecided) read_ += markup.size();
+  }
+
+  /// Text without a byte of these classes is written at once, escaped.
+  ByteClasses stops() const;
 
   /// Whether any text may be part of it, such as a marker: it is a string, or inside one.
   bool takes_text() const {
@@ -136,7 +142,7 @@ class TaggedValue {
   bool is_at_start_ = false;     // white space may be markup
   bool is_empty_line_ = false;   // only the line break that is markup has been read
   bool has_line_ = false;        // a line break that is markup precedes the value
-  std::size_t read_ = 0;         // bytes of the value
+  std::size_t read_ = 0;         // bytes of the value, while it is undecided
   std::size_t opener_read_ = 0;  // how much of value_open was read; npos: it is no longer expected
   EntityDecoder entities_;
   TypedCandidate candidate_;

@@ -29,6 +29,7 @@ class XmlParameters final : public TagBody {
   void end(CallSink& sink) override;
   bool may_end_here(CallSink& sink) override;
   void complete(CallSink& sink) override;
+  BodyRest rest() const override;
   std::size_t undecided_bytes() const override;
   void add_held(Held& out) const override;
 

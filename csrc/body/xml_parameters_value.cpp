@@ -49,6 +49,13 @@ std::size_t XmlParameters::read_value(const Letter& run) {
   return found.consumed;
 }
 
+BodyRest XmlParameters::rest() const {
+  const bool is_in_text = state_ == State::value && cursor_.is_idle() && has_text_ && !mends_ &&
+                          !is_doubled_ && written_ == Written::members && !has_failed();
+  if (!is_in_text) return {};
+  return {cursor_.stops() | value_.stops() | end_.stops(), true};
+}
+
 void XmlParameters::value_text(std::string_view text) {
   if (has_failed()) return unread_.put(text);
   if (mends_) [[unlikely]]

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,7 +40,20 @@ struct TextFragment {
   std::int32_t index;
   std::int32_t choice;
   std::string_view text;
+  std::uint64_t token_begin;
   std::uint64_t token_end;
+  /// The text as the inside of a JSON string on one line; empty if that is not at hand.
+  std::string_view line = {};
 };
+
+/// Sets these fields of a delta that has had no others.
+inline void fill(Delta& delta, const TextFragment& fragment, std::span<const TokenId> ids = {}) {
+  delta.kind = fragment.kind;
+  delta.index = fragment.index;
+  delta.choice = fragment.choice;
+  delta.text = fragment.text;
+  delta.span = {fragment.token_begin, fragment.token_end};
+  delta.token_ids.assign(ids.begin(), ids.end());
+}
 
 }  // namespace unspool

@@ -59,6 +59,11 @@ class MessageBuilder {
 
   /// Adds what is new in `events` since the last call.
   void add(Events& events);
+  /// Adds a text that continues the last one of this kind.
+  void add(EventKind kind, std::string_view text) {
+    last_ = kind;
+    if (keeps_text_) text_of(kind) += text;
+  }
   const Message& message() const { return message_; }
   /// A position in the message, which only grows.
   struct Mark {
@@ -96,6 +101,10 @@ class MessageBuilder {
  private:
   void add(const Event& event, std::string_view text, const Events& events);
   ToolCall& last_call();
+  std::string& text_of(EventKind kind) {
+    if (kind == EventKind::content) return message_.content;
+    return kind == EventKind::reasoning ? message_.reasoning : last_call().arguments;
+  }
   void add_malformed(const Event& event, std::string_view text, bool goes_on);
 
   Message message_;

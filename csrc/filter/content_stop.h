@@ -29,6 +29,10 @@ class ContentStop {
   /// Moves certain events from `input()` to `out`. `ends`: no more events follow.
   void pass(Events& out, bool ends);
 
+  /// Content without a byte of these classes passes as it is.
+  ByteClasses stops() const { return stops_.stops(); }
+  void pass_over(std::uint64_t token_end) { in_.pass_over(token_end); }
+
   bool is_stopped() const { return stops_.is_stopped(); }
   std::string_view stop_reason() const { return stops_.stop_reason(); }
 

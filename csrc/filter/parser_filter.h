@@ -40,6 +40,11 @@ class ParserFilter : public EventParser {
     inner_->finish(reason, token_end, events_);
     pass_all(token_end, out);
   }
+  std::string_view held_at_rest() const override { return inner_->held_at_rest(); }
+  void pass_over(const PassedText& text, std::uint64_t token_end) override {
+    events_.pass_over(token_end);
+    inner_->pass_over(text, token_end);
+  }
   Region region() const override { return inner_->region(); }
   Progress progress() const override { return inner_->progress(); }
   void add_held(Held& out) const override { inner_->add_held(out); }

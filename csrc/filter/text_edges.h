@@ -45,6 +45,9 @@ class TextEdges {
     open_bytes_ = 0;
   }
 
+  /// Whether text has begun, and ends without white space.
+  bool is_in_text() const { return is_begun_ && open_bytes_ == 0; }
+
   void visit(Archive& archive) {
     archive.given(max_open_);
     archive(open_bytes_, is_begun_);

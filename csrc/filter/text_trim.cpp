@@ -123,6 +123,17 @@ void TextTrim::pass_audit(Events& out) {
   }
 }
 
+Rest TextTrim::rest() const {
+  Rest rest = inner().rest();
+  for (const Text& text : texts_) {
+    if (!text.is_trimmed || text.kind != rest.kind) continue;
+    // What the inner parser holds may be white space.
+    if (!text.edges.is_in_text() || rest.holds) return {};
+    rest.stops |= kEndsInSpace;
+  }
+  return rest;
+}
+
 void TextTrim::add_held(Held& out) const {
   for (const Text& text : texts_) out.add(HeldReason::space, text.open);
   inner().add_held(out);

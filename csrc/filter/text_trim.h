@@ -24,6 +24,7 @@ class TextTrim final : public ParserFilter {
   TextTrim(std::unique_ptr<EventParser> inner, bool trims_content, std::size_t max_held_bytes);
 
   std::unique_ptr<EventParser> clone() const override { return std::make_unique<TextTrim>(*this); }
+  Rest rest() const override;
   void add_held(Held& out) const override;
   void add_held_text(Held& out) const override;
 

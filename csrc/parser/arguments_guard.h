@@ -76,6 +76,11 @@ class ArgumentsGuard {
     return is_plain(fragment) ? Passed{fragment, {}} : put_any(fragment);
   }
 
+  /// Whether any text only continues a string, and how much of it may.
+  bool is_in_text() const { return reader_.in_text() && !in_key_ && !repairs_ && !has_failed(); }
+  std::size_t room() const { return max_bytes_ - std::min(bytes_, max_bytes_); }
+  void pass_over(std::size_t bytes) { bytes_ += bytes; }
+
   /// Writes the valid arguments, and the rejected rest as malformed, as events of the call `index`.
   void write(std::string_view fragment, std::int32_t index, std::uint64_t token_end, Events& out);
 
@@ -102,8 +107,7 @@ class ArgumentsGuard {
 
   // Whether it is text inside a string that changes no state, as most fragments are.
   bool is_plain(std::string_view fragment) {
-    const bool is_plain = reader_.in_text() && !in_key_ && !repairs_ && !has_failed() &&
-                          bytes_ + fragment.size() <= max_bytes_ &&
+    const bool is_plain = is_in_text() && fragment.size() <= room() &&
                           find_json_special(fragment, 0) == fragment.size();
     if (is_plain) bytes_ += fragment.size();
     return is_plain;

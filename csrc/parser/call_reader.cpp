@@ -484,6 +484,14 @@ void CallReader::put_body_text(const BodyResult& result, std::string_view read,
   pending_text_.clear();
 }
 
+Rest CallReader::rest() const {
+  if (!core_.calls.is_open() || core_.keeps_call_text()) return {};
+  const BodyRest body = body_->rest();
+  Rest rest = core_.calls.rest(body.stops);
+  rest.escapes = body.escapes;
+  return rest;
+}
+
 void CallReader::add_held(Held& out, bool as_text) const {
   if (at_.state != State::body) return out.add(HeldReason::name, core_.raw);
   if (!core_.calls.is_open()) {

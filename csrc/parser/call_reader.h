@@ -116,6 +116,7 @@ class CallReader : RegionReader, CallSink, CallReaderState {
     return std::string_view(core_.raw).substr(opener_bytes_);
   }
   std::size_t pending_bytes() const { return may_pend() ? pending_text_.size() : core_.raw.size(); }
+  Rest rest() const;
   void add_held(Held& out, bool as_text) const;
 
   void visit(Archive& archive);

@@ -78,6 +78,16 @@ class CallWriter {
     if (guard_) guard_->write(fragment, number(), token_end, out);
   }
 
+  /// A fragment without a byte of the classes `stops` is written as it is.
+  Rest rest(ByteClasses stops) const {
+    if (!guard_ || !guard_->is_in_text()) return {};
+    return {.stops = stops,
+            .room = guard_->room(),
+            .index = number(),
+            .kind = EventKind::tool_call_arguments};
+  }
+  void pass_over(std::size_t bytes) { guard_->pass_over(bytes); }
+
   /// The source text of the last call and its closer. Required if `wants_text`.
   void put_text(std::string_view text, std::uint64_t token_end, Events& out);
   bool wants_text() const { return emits_text_ || is_over(); }

@@ -12,6 +12,7 @@
 #include "parser/arguments_guard.h"
 #include "parser/call_paths.h"
 #include "parser/events.h"
+#include "parser/rest.h"
 #include "text/archive.h"
 #include "text/held.h"
 
@@ -96,6 +97,13 @@ class EventParser {
   };
   /// What the tokens read last count for.
   virtual Progress progress() const = 0;
+
+  /// What may pass by from here on without being read; after a put.
+  virtual Rest rest() const { return {}; }
+  /// The text that is held there.
+  virtual std::string_view held_at_rest() const { return {}; }
+  /// Text has passed by since `rest`, and what was held before it. `token_end`: as of a put.
+  virtual void pass_over(const PassedText&, std::uint64_t /*token_end*/) {}
 
   /// Appends what was read but not yet reported by an event.
   virtual void add_held(Held& out) const = 0;

@@ -124,6 +124,9 @@ class Events {
   /// Removes the events and the position, for another stream.
   void restart();
 
+  /// Tokens have events that are not here.
+  void pass_over(std::uint64_t token_end) { token_place_ = token_end; }
+
   const std::vector<Event>& list() const { return list_; }
   const std::vector<Audited>& audit() const { return audit_; }
   bool is_empty() const { return list_.empty(); }

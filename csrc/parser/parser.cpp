@@ -118,6 +118,33 @@ EventParser::Progress Parser::progress() const {
   return {region_of_state(), calls, is_undecided};
 }
 
+Rest Parser::rest() const {
+  const Place& at = core_.at;
+  if (core_.trial.is_on() || core_.audits() || echo_.is_on()) return {};
+  if (at.state == State::body) return call_.rest();
+  Rest rest{.stops = core_.cursor.stops(), .holds = !core_.cursor.is_idle()};
+  if (at.state == State::reasoning) {
+    rest.kind = EventKind::reasoning;
+    return at.reasoning_is_empty || !at.idle.empty() ? Rest() : rest;
+  }
+  const bool marks_text = at.headed != Place::Headed::no && core_.options().marks_headed_text;
+  const bool is_in_text = at.state == State::content && at.boundary == Place::Boundary::none &&
+                          at.has_content && !marks_text;
+  if (!is_in_text) return {};
+  if (core_.format().has_bare_calls()) {
+    // At the beginning of a line.
+    if (at.line != Place::Line::inside || at.bare_candidate >= 0) return {};
+    rest.stops |= kLineBreak;
+  }
+  return rest;
+}
+
+void Parser::pass_over(const PassedText& text, std::uint64_t) {
+  if (core_.at.state == State::body) return core_.calls.pass_over(text.bytes);
+  core_.cursor.restart();  // what it held was text
+  core_.at.last_byte = text.last_byte;
+}
+
 void Parser::add_held(Held& out, bool as_text) const {
   const std::size_t left_out = core_.turn_left();
   if (left_out == 0) [[likely]]

@@ -135,6 +135,8 @@ class ParserCore {
   bool keeps_call_text() const { return audit_trail_ || calls.wants_text() || echo.records(); }
   /// A call has ended with its closer.
   void expect_echo(std::string_view closer);
+  /// Whether each byte's fate counts: with an audit, and while bytes of the prompt are left.
+  bool audits() const { return audit_trail_ != nullptr; }
   void audit(Fate fate, std::string_view text, bool of_reasoning = false) {
     if (!audit_trail_) return;
     const LabelPart part = is_end(fate, text) ? LabelPart::end : LabelPart::none;

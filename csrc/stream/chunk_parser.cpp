@@ -55,13 +55,13 @@ std::shared_ptr<const Format> checked(std::shared_ptr<const Format> format) {
 }  // namespace
 
 ChunkParser::ChunkParser(std::shared_ptr<const Format> format, ChunkParserOptions options)
-    : format_(checked(format)),
+    : builder_(options.keeps_message),
+      format_(checked(format)),
       tools_(options.parser.tools),
       skip_special_tokens_(options.detokenizer.skip_special_tokens),
       stop_in_(options.stop_in),
       start_is_given_(options.parser.starts_in_reasoning.has_value()),
-      kept_reasoning_(start_is_given_ ? nullptr : std::move(options.kept_reasoning)),
-      builder_(options.keeps_message) {
+      kept_reasoning_(start_is_given_ ? nullptr : std::move(options.kept_reasoning)) {
   // A label is of a token, and without a vocabulary no byte is known to be of one.
   if (options.labels && !options.vocabulary)
     throw ArgumentError("labels are of token ids; pass tokenizer=");
@@ -74,8 +74,9 @@ ChunkParser::ChunkParser(std::shared_ptr<const Format> format, ChunkParserOption
     // would also find a stop string in reasoning, arguments and markup.
     detokenizer.stop.clear();
   }
-  if (options.vocabulary)
-    detokenizer_.emplace(std::move(options.vocabulary), std::move(detokenizer));
+  if (!options.vocabulary) return;
+  texts_ = options.vocabulary->texts();
+  detokenizer_.emplace(std::move(options.vocabulary), std::move(detokenizer));
 }
 
 void ChunkParser::put_prompt(std::span<const TokenId> ids) {
@@ -121,6 +122,7 @@ Events& ChunkParser::parsed_or(Events& out) {
 void ChunkParser::begin(Input input) {
   if (is_finished_)
     throw StreamError("this stream has ended; create a new Parser for the next response");
+  leave_rest();
   // Text has no token ids, so no marker could count: an error instead of an answer without calls.
   if (input == Input::text && input_ == Input::none && format_->is_strict())
     throw ArgumentError(strict_text_message());
@@ -216,6 +218,7 @@ void ChunkParser::put_ids(std::span<const TokenId> ids, Events& out) {
     for (const TokenId id : ids) put_id(id, out);
   }
   end_put(out);
+  find_rest();
 }
 
 // Without a vocabulary, ids are only counted.

@@ -7,8 +7,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "delta/delta.h"
 #include "delta/message.h"
 #include "filter/content_stop.h"
 #include "parser/event_parser.h"
@@ -26,6 +28,12 @@ struct TokenCounts {
   std::uint64_t content = 0;
   std::uint64_t reasoning = 0;
   std::uint64_t tool_calls = 0;
+
+  /// Of the region that has events of this kind.
+  std::uint64_t& of(EventKind kind) {
+    if (kind == EventKind::content) return content;
+    return kind == EventKind::reasoning ? reasoning : tool_calls;
+  }
 
   void visit(Archive& archive) { archive(content, reasoning, tool_calls); }
 };
@@ -76,6 +84,39 @@ class ChunkParser : LabelledParser {
   /// Reads any number of token ids. Without a vocabulary they are only counted and passed on, if
   /// text came with ids before; otherwise this throws ArgumentError.
   void put_ids(std::span<const TokenId> ids, Events& out);
+
+  /// Whether this id can be plain anywhere.
+  bool is_text(TokenId id) const {
+    return id < texts_.size() && (texts_[id].classes & kUnplain) == 0;
+  }
+
+  /// Whether this id passes by (parser/rest.h): `put_plain` reads it.
+  bool is_plain(TokenId id) const {
+    if (id >= texts_.size()) return false;
+    const Vocabulary::Text& text = texts_[id];
+    return (text.classes & rest_.stops) == 0 && text.escaped_size <= rest_.room;
+  }
+
+  /// Reads a plain id, as `put_ids` does; this fragment is its only event. Its text is valid until
+  /// the next put.
+  TextFragment put_plain(TokenId id) {
+    if (is_rare_) [[unlikely]]
+      return put_rare(id);
+    const Vocabulary::Text& token = texts_[id];
+    if (!ids_.empty()) forget_told();
+    ids_begin_ = token_count_ + 1;
+    TextFragment fragment = pass(rest_.escapes ? token.escaped() : token.text());
+    // Escaped text is escaped once more on the wire.
+    if ((token.classes & (rest_.escapes ? kNeedsEscape | kWideBreak : kWideBreak)) == 0)
+      fragment.line = token.escaped();
+    return fragment;
+  }
+
+  /// The ids of a fragment that this plain id has made.
+  std::span<const TokenId> ids_of(const TextFragment& fragment, const TokenId& id) const {
+    if (fragment.token_end - fragment.token_begin == 1) return {&id, 1};
+    return ids_of(TokenSpan{fragment.token_begin, fragment.token_end});
+  }
 
   /// Reads the ids of a whole output. Events have no exact spans, because most ids are read
   /// together.
@@ -140,6 +181,21 @@ class ChunkParser : LabelledParser {
  private:
   enum class Input : std::uint8_t { none, text, ids, both };
 
+  // The text of the next id is an event, which the parser has not read.
+  TextFragment pass(std::string_view text) {
+    rest_.room -= text.size();
+    passed_.bytes += text.size();
+    passed_.last_byte = text.back();
+    ++counts_.of(rest_.kind);
+    builder_.add(rest_.kind, text);
+    const std::uint64_t begin = std::exchange(told_, ++token_count_);
+    return {rest_.kind, rest_.index, 0, text, begin, token_count_};
+  }
+  TextFragment put_rare(TokenId id);
+  TextFragment put_first(TokenId id);
+  TextFragment put_both_ways(TokenId id);
+  void find_rest();
+  void leave_rest();
   void begin(Input input);
   void end_put(Events& out, bool stopped = false);
   void label(Events& out, bool stopped);
@@ -164,6 +220,18 @@ class ChunkParser : LabelledParser {
   const Vocabulary& vocabulary() const { return *detokenizer_->vocabulary(); }
   TextAligner::Sink sink_to(Events& out);
 
+  // What a plain id uses, together.
+  Rest rest_;
+  std::span<const Vocabulary::Text> texts_;  // empty: no vocabulary
+  PassedText passed_;                        // since `rest_` was found
+  bool is_rare_ = false;                     // the next event has more in it than its id
+  std::vector<TokenId> ids_;                 // those without an event before this put
+  std::uint64_t ids_begin_ = 0;              // position of the first of them
+  std::uint64_t token_count_ = 0;
+  std::uint64_t told_ = 0;  // positions before this one belong to earlier events
+  TokenCounts counts_;
+  MessageBuilder builder_;
+
   std::shared_ptr<const Format> format_;
   std::shared_ptr<const ToolSchemas> tools_;
   bool skip_special_tokens_;
@@ -178,19 +246,13 @@ class ChunkParser : LabelledParser {
   ClonedPtr<ContentStop> content_stop_;
   std::string special_;  // special tokens that count if the output continues
   std::uint64_t special_end_ = 0;
-  MessageBuilder builder_;
   ClonedPtr<TextAligner> aligner_;  // null: text and ids have not been given together
   Utf8Stream utf8_;
   std::string text_;             // of one token, reused
-  std::vector<TokenId> ids_;     // those without an event before this put
-  std::uint64_t ids_begin_ = 0;  // position of the first of them
-  std::uint64_t token_count_ = 0;
-  std::uint64_t told_ = 0;  // positions before this one belong to earlier events
-  TokenCounts counts_;
   std::uint64_t undecided_ = 0;  // tokens that may be a call or content
   std::uint32_t calls_seen_ = 0;
-  std::shared_ptr<const void> texts_;  // owner of texts that a restored state points into
-  std::uint64_t counted_ = 0;          // tokens in counts_, if text and ids are given together
+  std::shared_ptr<const void> reasons_;  // owner of texts that a restored state points into
+  std::uint64_t counted_ = 0;            // tokens in counts_, if text and ids are given together
 };
 
 }  // namespace unspool

@@ -33,6 +33,11 @@ void ChunkParser::put_output(std::span<const TokenId> ids, Events& out) {
   };
   for (const TokenId id : ids) {
     if (is_stopped()) break;
+    if (count == 0 && is_plain(id)) {
+      put_plain(id);
+      continue;
+    }
+    leave_rest();
     if (vocabulary().is_added(id)) {
       end_run();
       put_id(id, out);
@@ -55,8 +60,13 @@ void ChunkParser::put_output(std::span<const TokenId> ids, Events& out) {
     is_settled = put_run(text, 1, out);
     run.clear();
     count = 0;
+    if (!is_settled) continue;
+    // Plain ids add to the message themselves, after what is in it now.
+    end_put(out);
+    find_rest();
   }
   end_run();
+  leave_rest();
   end_put(out);
 }
 

@@ -140,6 +140,10 @@ Slot StreamBatch::place(TokenStreamer streamer, SlotOptions options) {
   const bool keeps_deltas = options.keeps_deltas || !options.writer;
   std::unique_ptr<Stream> stream(new Stream{std::move(streamer), std::move(options.writer),
                                             keeps_deltas, false, std::move(options.end_ids)});
+  stream->feeds_plain =
+      !keeps_deltas &&
+      std::none_of(stream->end_ids.begin(), stream->end_ids.end(),
+                   [&](TokenId id) { return stream->streamer.stream().is_text(id); });
   if (stream->writer && stream->writer->options().n > 1) {
     stream->shares_writer = true;
     ++shared_count_;
@@ -176,9 +180,13 @@ void StreamBatch::check(const Step& step) {
       throw ArgumentError(named(slot) +
                           " is in this step twice; pass its ids together, with offsets");
     }
+    const std::span<const TokenId> ids = step.ids_of(i);
+    stream.is_plain = stream.feeds_plain && ids.size() == 1 &&
+                      stream.streamer.is_plain(ids.front()) && !stream.writer->has_ended();
+    if (stream.is_plain) continue;
     check_one(slot, stream);
     try {
-      stream.streamer.stream().check_ids(step.ids_of(i), false);
+      stream.streamer.stream().check_ids(ids, false);
     } catch (const ArgumentError& error) {
       throw ArgumentError(named(slot) + ": " + error.what());
     }
@@ -282,7 +290,12 @@ void StreamBatch::run_share(const Step& step, unsigned share, unsigned share_cou
       // The first pass leaves out the slots that share a writer, the second one all others.
       if (share_count > 1 && stream.shares_writer != shared) continue;
       result.entries_[i].part = share;
-      feed(stream, step.ids_of(i), part, result.entries_[i]);
+      const std::span<const TokenId> ids = step.ids_of(i);
+      if (stream.is_plain) {
+        feed_plain(stream, ids.front(), part, result.entries_[i]);
+      } else {
+        feed(stream, ids, part, result.entries_[i]);
+      }
     }
   };
   try {
@@ -306,10 +319,24 @@ void StreamBatch::feed(Stream& stream, std::span<const TokenId> ids, BatchResult
       });
 }
 
+// The path of nearly every token: no event, and the frame of the one before it.
+void StreamBatch::feed_plain(Stream& stream, TokenId id, BatchResult::Part& part,
+                             BatchResult::Entry& entry) {
+  const TextFragment fragment = stream.streamer.put_plain(id);
+  entry.bytes_begin = part.bytes.size();
+  if (!stream.writer->write_next(fragment, part.bytes)) {
+    Delta delta;
+    fill(delta, fragment);
+    stream.writer->write(delta, part.bytes);
+  }
+  entry.bytes_end = part.bytes.size();
+  entry.deltas_begin = entry.deltas_end = part.delta_count;
+}
+
 void StreamBatch::deliver(Stream& stream, BatchResult::Part& part, BatchResult::Entry& entry) {
   const std::size_t first = part.delta_count;
   entry.bytes_begin = part.bytes.size();
-  // The path of nearly every token: no Delta, no token ids, and one append of the kept opening.
+  // No Delta, no token ids, and one append of the kept opening.
   if (!stream.keeps_deltas) {
     const std::optional<TextFragment> fragment = stream.streamer.only_fragment();
     if (fragment && stream.writer->write_next(*fragment, part.bytes)) {

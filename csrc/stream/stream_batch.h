@@ -69,6 +69,8 @@ class StreamBatch {
     bool shares_writer = false;
     std::vector<TokenId> end_ids;  // sorted
     std::uint64_t last_step = 0;
+    bool feeds_plain = false;  // only bytes are wanted, and no end id can be plain
+    bool is_plain = false;     // its id of this step
   };
   struct Step;
 
@@ -83,6 +85,8 @@ class StreamBatch {
   static void prefetch(const Stream& stream);
   static void feed(Stream& stream, std::span<const TokenId> ids, BatchResult::Part& part,
                    BatchResult::Entry& entry);
+  static void feed_plain(Stream& stream, TokenId id, BatchResult::Part& part,
+                         BatchResult::Entry& entry);
   static void deliver(Stream& stream, BatchResult::Part& part, BatchResult::Entry& entry);
 
   std::vector<std::unique_ptr<Stream>> streams_;  // by slot; null: free

@@ -9,13 +9,14 @@
 namespace unspool {
 
 void ChunkParser::visit(Archive& archive) {
+  leave_rest();  // a restored stream finds its rest after its first token
   // Checked first: states of another format would be read as nonsense.
   archive.same("format", format_->program().fingerprint,
                kept_reasoning_ ? kept_reasoning_->program().fingerprint : 0);
   archive.same("vocabulary", has_vocabulary());
   archive.same("choice of options", stop_in_, content_stop_ != nullptr, labels_ != nullptr);
-  archive.given(skip_special_tokens_, start_is_given_, texts_, tools_);
-  archive.scratch(text_);
+  archive.given(skip_special_tokens_, start_is_given_, texts_, reasons_, tools_);
+  archive.scratch(text_, rest_, passed_, is_rare_);
   // A symbol is an index into the format's tables, and the bytes may be forged.
   archive.symbol_end = static_cast<std::uint32_t>(kFirstTokenSymbol + format_->symbols().size());
   LabelledParser::visit(archive);
@@ -28,14 +29,14 @@ void ChunkParser::visit(Archive& archive) {
   archive.expect(!repeats_tag_ || kept_reasoning_ != nullptr);
   archive.expect(input_ != Input::ids || detokenizer_);
   // Events point to reasons, which are literals in a live stream; a restored one owns them.
-  if (archive.is_reading()) texts_ = archive.texts();
+  if (archive.is_reading()) reasons_ = archive.texts();
 }
 
 void TokenStreamer::visit(Archive& archive) {
   archive.same("choice of options", audits_, keeps_audit_, whole_calls_ != nullptr);
   // Of the stream that continues: it may deliver elsewhere.
-  archive.given(channel_, choice_, closes_channel_, makes_deltas_, window_);
-  archive.scratch(was_long_, deltas_, sent_count_);
+  archive.given(channel_, choice_, closes_channel_, makes_deltas_, passes_plain_, window_);
+  archive.scratch(was_long_, deltas_, is_plain_delta_, sent_count_);
   archive.choice(first_put_, FirstPut::row_is_prompt);
   archive(parser_, audit_);
   if (whole_calls_) archive(*whole_calls_);

@@ -23,6 +23,7 @@ TokenStreamer::TokenStreamer(std::shared_ptr<const Format> format, TokenStreamer
       keeps_audit_(options.stream.keeps_message),
       // Unsent deltas wait for the channel, and withheld ones for the end of their call.
       makes_deltas_(channel_ || options.incomplete_calls == IncompleteCalls::withhold),
+      passes_plain_(!makes_deltas_ && !audits_ && options.rollback_window == 0),
       parser_(std::move(format), std::move(options.stream)) {
   if (options.incomplete_calls == IncompleteCalls::withhold)
     whole_calls_ = std::make_unique<WholeCalls>();
@@ -33,9 +34,21 @@ TokenStreamer::TokenStreamer(std::shared_ptr<const Format> format, TokenStreamer
 }
 
 std::span<const Delta> TokenStreamer::put(std::span<const TokenId> ids) {
+  if (ids.size() == 1 && is_plain(ids.front())) return deliver_plain(ids.front());
   if (has_unsent()) send();
   read_put(ids, false);
   return deliver();
+}
+
+// In the memory of the delta before it, which was one as well in most cases.
+std::span<const Delta> TokenStreamer::deliver_plain(TokenId id) {
+  const TextFragment fragment = put_plain(id);
+  deltas_.resize(1);
+  Delta& delta = deltas_.front();
+  if (!is_plain_delta_) delta = Delta();
+  is_plain_delta_ = true;
+  unspool::fill(delta, fragment, parser_.ids_of(fragment, id));
+  return deltas_;
 }
 
 std::span<const Delta> TokenStreamer::parse_chunk(std::optional<std::string_view> text,
@@ -145,6 +158,7 @@ Delta TokenStreamer::make_delta(const Event& event) const {
 }
 
 void TokenStreamer::make_deltas() {
+  is_plain_delta_ = false;
   deltas_.clear();
   for (const Event& event : events_.list()) {
     if (whole_calls_) {
@@ -185,6 +199,7 @@ DeltaChannel::Put TokenStreamer::send(const DeltaChannel::Deadline& deadline) {
 }
 
 void TokenStreamer::drop_unsent() {
+  is_plain_delta_ = false;
   deltas_.clear();
   shrink_scratch<kKeptInStream>(deltas_);
   sent_count_ = 0;

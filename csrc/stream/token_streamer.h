@@ -120,7 +120,20 @@ class TokenStreamer {
   std::optional<TextFragment> only_fragment() const {
     if (makes_deltas_ || events_.list().size() != 1) return std::nullopt;
     const Event& event = events_.list().front();
-    return TextFragment{event.kind, event.index, choice_, events_.text(event), event.span.end};
+    return TextFragment{event.kind,          event.index,      choice_,
+                        events_.text(event), event.span.begin, event.span.end};
+  }
+
+  /// Whether the id passes by (parser/rest.h): `put_plain` reads it, as `put` does.
+  bool is_plain(TokenId id) const { return passes_plain_ && parser_.is_plain(id); }
+
+  /// Reads a plain id; this fragment is its only delta. Its text is valid until the next put.
+  TextFragment put_plain(TokenId id) {
+    TextFragment fragment = parser_.put_plain(id);
+    fragment.choice = choice_;
+    if (!events_.is_empty()) events_.clear();
+    events_.pass_over(fragment.token_end);
+    return fragment;
   }
 
   /// Frees the memory of a long chunk; call after the last `take`.
@@ -161,6 +174,7 @@ class TokenStreamer {
   void fill(Delta& delta, const Event& event, bool with_ids) const;
   Delta make_delta(const Event& event) const;
   void make_deltas();
+  std::span<const Delta> deliver_plain(TokenId id);
   void keep_audit();
   std::span<const Delta> deliver();
   void keep_in_window(bool has_text, std::span<const TokenId> ids);
@@ -174,11 +188,13 @@ class TokenStreamer {
   bool audits_;
   bool keeps_audit_;   // false: only of the last chunk
   bool makes_deltas_;  // false: they are created when taken
+  bool passes_plain_;  // nothing wants more of a plain id than its fragment
   ChunkParser parser_;
   bool was_long_ = false;
   ClonedPtr<WholeCalls> whole_calls_;  // null: calls are emitted as they arrive
   Events events_;                      // of the last read
   std::vector<Delta> deltas_;          // of the last read
+  bool is_plain_delta_ = false;        // they are the delta of a plain id
   std::size_t sent_count_ = 0;
   std::vector<Events::Audited> audit_;
   ClonedPtr<RollbackWindow> window_;  // null: no rollback

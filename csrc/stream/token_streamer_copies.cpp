@@ -19,6 +19,7 @@ TokenStreamer TokenStreamer::fork(std::shared_ptr<DeltaChannel> channel,
   copy.channel_ = std::move(channel);
   copy.choice_ = choice.value_or(choice_);
   copy.makes_deltas_ = copy.channel_ || copy.whole_calls_;
+  copy.passes_plain_ = passes_plain_ && !copy.makes_deltas_;
   copy.events_.clear();
   copy.drop_unsent();
   return copy;

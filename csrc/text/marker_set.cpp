@@ -85,6 +85,22 @@ void MarkerSet::add_completions(State state, std::vector<std::string_view>& out)
   for (const auto& [symbol, target] : node.children) add_completions(target, out);
 }
 
+ByteClasses MarkerSet::stops_of(const Node& node, bool is_root) const {
+  ByteClasses stops = 0;
+  for (const auto& [symbol, target] : node.children) {
+    if (symbol >= kFirstTokenSymbol) continue;
+    const char byte = static_cast<char>(symbol);
+    if (is_root && byte == '\n' && !nodes_[target].has_match) {
+      // Many markers begin with a line break. It means something at the text's end, and before the
+      // letters that go on.
+      stops |= kEndsInLineBreak | stops_of(nodes_[target], false);
+    } else {
+      stops |= class_of(byte);
+    }
+  }
+  return stops;
+}
+
 void MarkerSet::find_few_starts() {
   std::size_t count = 0;
   for (std::size_t byte = 0; byte < starts_.size() && count <= few_starts_.bytes.size(); ++byte) {
@@ -139,6 +155,7 @@ void MarkerSet::compile() {
       node.marker = suffix.marker;
       node.match_length = suffix.match_length;
     }
+    node.stops = stops_of(node, state == 0) | suffix.stops;
   }
 }
 

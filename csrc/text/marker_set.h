@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "text/archive.h"
+#include "text/byte_classes.h"
 #include "text/find_byte.h"
 
 namespace unspool {
@@ -94,6 +95,10 @@ class MarkerSet {
     return i;
   }
 
+  /// Text without a byte of these classes leads from `state` to no marker, nor to the beginning of
+  /// one.
+  ByteClasses stops(State state) const { return nodes_[state].stops; }
+
   bool has(State state) const { return state < nodes_.size(); }
   /// Whether a marker begins with this byte.
   bool is_start(char byte) const { return starts_[static_cast<unsigned char>(byte)]; }
@@ -112,6 +117,7 @@ class MarkerSet {
     std::size_t match_length = 0;
     bool has_match = false;
     State fail = 0;
+    ByteClasses stops = 0;
     std::vector<std::pair<Symbol, State>> children;
   };
 
@@ -119,6 +125,7 @@ class MarkerSet {
     return symbol < class_of_.size() ? class_of_[symbol] : 0;
   }
   State child(State state, Symbol symbol) const;
+  ByteClasses stops_of(const Node& node, bool is_root) const;
   void find_few_starts();
 
   std::vector<Node> nodes_{1};
@@ -144,8 +151,11 @@ class MarkerCursor {
     set_ = set;
     state_ = 0;
   }
+  /// Gives the held text up; the caller knows what it is.
+  void restart() { state_ = 0; }
   std::string_view held() const { return set_->held(state_); }
   bool is_idle() const { return state_ == 0; }
+  ByteClasses stops() const { return set_->stops(state_); }
   /// Appends the markers that the held text may become; nothing if no text is held.
   void add_completions(std::vector<std::string_view>& out) const {
     if (set_ != nullptr && state_ != 0) set_->add_completions(state_, out);

@@ -63,6 +63,8 @@ class Detokenizer {
 
   /// Whether no text is held.
   bool is_idle() const { return is_quiet_; }
+  /// Whether a token of `Vocabulary::texts` only adds its text.
+  bool is_at_rest() const { return is_quiet_ && !pieces_; }
   /// How many bytes of whole characters are held.
   std::size_t held_bytes() const {
     return run_.size() + held_in_middle_.size() + tail_.size() +

@@ -30,6 +30,10 @@ class StopStrings {
   /// The stop string that ended the text, or empty. Valid as long as this object.
   std::string_view stop_reason() const { return stop_reason_; }
   std::size_t held_bytes() const { return held_.size(); }
+  /// Text without a byte of these classes is certain.
+  ByteClasses stops() const {
+    return held_.empty() && !is_stopped_ ? set_->stops(state_) : kAllClasses;
+  }
 
   void visit(Archive& archive);
 

@@ -15,9 +15,17 @@
 #include <unordered_set>
 
 #include "text/error.h"
+#include "text/json_escape.h"
 #include "text/utf8.h"
 
 namespace unspool {
+
+namespace {
+
+// A longer token is rare. Bounds the memory of a damaged file's texts.
+constexpr std::size_t kMaxPlainBytes = 64;
+
+}  // namespace
 
 Vocabulary::Vocabulary(VocabularySource source)
     : unknown_(source.unknown),
@@ -53,6 +61,37 @@ Vocabulary::Vocabulary(VocabularySource source)
     list(token);
   }
   blob_.shrink_to_fit();
+  make_texts();
+}
+
+// An entry of `texts_` has all that a token costs which changes nothing.
+void Vocabulary::make_texts() {
+  const auto is_plain = [](const Entry& entry) {
+    return (entry.flags & (kPlain | kSkipped)) == kPlain && entry.text.size <= kMaxPlainBytes;
+  };
+  std::string escaped;
+  const auto escape = [&](const Entry& entry) {
+    escaped.clear();
+    append_json_escaped(slice(entry.text), escaped);
+    return escaped.size() != entry.text.size;
+  };
+  std::size_t size = blob_.size() + kTextRoom;
+  for (const Entry& entry : entries_) {
+    if (is_plain(entry) && escape(entry)) size += entry.text.size + escaped.size();
+  }
+  blob_.reserve(size);  // from here on, the texts stay where they are
+  texts_.resize(entries_.size());
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    const Entry& entry = entries_[i];
+    if (!is_plain(entry)) continue;
+    const std::string text(slice(entry.text));
+    const bool is_escaped = escape(entry);
+    const char* const begin = blob_.data() + (is_escaped ? blob_.size() : entry.text.begin);
+    if (is_escaped) blob_.append(text).append(escaped);
+    texts_[i] = {classes_of(text), begin, entry.text.size,
+                 static_cast<std::uint32_t>(escaped.size())};
+  }
+  blob_.append(kTextRoom, '\0');
 }
 
 // Checks that the chain can be decoded token by token, and what remains for the text as a whole.

@@ -4,12 +4,14 @@
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "text/byte_classes.h"
 #include "vocabulary/decoder_steps.h"
 #include "vocabulary/token_id.h"
 
@@ -68,6 +70,23 @@ class Vocabulary {
   std::string_view bytes(TokenId id) const { return is_known(id) ? slice(entries_[id].text) : ""; }
   UnknownId unknown() const { return unknown_; }
 
+  /// A token's text, if the detokenizer only appends it, and what it may mean to a parser.
+  struct Text {
+    ByteClasses classes = kUnplain;
+    const char* begin = nullptr;
+    std::uint32_t size = 0;
+    std::uint32_t escaped_size =
+        0;  // as the inside of a JSON string, which follows it if it differs
+
+    std::string_view text() const { return {begin, size}; }
+    std::string_view escaped() const {
+      return {escaped_size == size ? begin : begin + size, escaped_size};
+    }
+  };
+  /// By id. A text has `kTextRoom` more bytes that can be read.
+  std::span<const Text> texts() const { return texts_; }
+  static constexpr std::size_t kTextRoom = 16;
+
   /// A fingerprint, unique except by chance. Takes a few milliseconds, once.
   std::uint64_t fingerprint() const;
 
@@ -111,9 +130,11 @@ class Vocabulary {
   Slice store(std::string_view text);
   void set_flags(Entry& entry, std::uint8_t flags) const;
   void list(AddedToken token);
+  void make_texts();
 
   std::vector<Entry> entries_;
   std::string blob_;
+  std::vector<Text> texts_;
   std::size_t decoded_bytes_ = 0;  // by all steps
   std::vector<AddedToken> added_;
   std::unordered_map<std::string, TokenId> id_of_added_;

@@ -155,6 +155,7 @@ std::shared_ptr<const Vocabulary> VocabularyFile::read(std::string_view bytes) {
   if (!reader.is_at_end()) throw VocabularyError("the vocabulary file has bytes after its end");
   // Held as long as the process, and shared by all streams of a model.
   vocabulary->blob_.shrink_to_fit();
+  vocabulary->make_texts();
   return vocabulary;
 }
 

@@ -1,0 +1,40 @@
+// Where a stream is at rest: most tokens only continue the text, and change nothing else.
+//
+//   <think> Let me see        in reasoning, at rest: a marker may begin with `<` or a line break
+//   {"city": "Par             in a string of the arguments: a quote or a backslash means something
+//   get_weather               in a call's name, not at rest: each letter counts
+//
+// `stops` has the classes of bytes that mean something at this place. A token without any of them
+// passes by: its text is an event like the last one, and the parser hears of it later
+// (`EventParser::pass_over`). What does not say where it is at rest never is, so that a reader that
+// forgets to answer is slow and not wrong.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "parser/event.h"
+#include "text/byte_classes.h"
+
+namespace unspool {
+
+struct Rest {
+  ByteClasses stops = kAllClasses;      // what no token may have that passes by
+  std::size_t room = kUnbounded;        // for how many bytes this holds
+  std::int32_t index = -1;              // the call of the event that such a token makes
+  EventKind kind = EventKind::content;  // its kind
+  bool escapes = false;                 // it has the text as the inside of a JSON string
+  bool holds = false;                   // text is held that it begins with
+
+  static constexpr std::size_t kUnbounded = std::numeric_limits<std::size_t>::max();
+  bool is_at_rest() const { return stops != kAllClasses; }
+};
+
+/// Plain tokens that a parser has not read.
+struct PassedText {
+  std::size_t bytes = 0;
+  char last_byte = '\0';
+};
+
+}  // namespace unspool

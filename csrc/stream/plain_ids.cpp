@@ -1,0 +1,100 @@
+// Where a stream is at rest, and the plain ids that are rare (parser/rest.h).
+#include <cstdlib>
+#include <string>
+
+#include "stream/chunk_parser.h"
+#include "text/archive.h"
+#include "text/error.h"
+
+namespace unspool {
+
+namespace {
+
+// With this variable, each plain id is read in both ways, which are compared.
+bool reads_both_ways() {
+  static const bool reads = std::getenv("UNSPOOL_READ_BOTH_WAYS") != nullptr;
+  return reads;
+}
+
+template <typename Stream>
+std::string state_of(Stream& stream) {
+  std::string state;
+  Archive archive(state);
+  stream.visit(archive);
+  return state;
+}
+
+}  // namespace
+
+// After a put: what is around the parser has to be at rest too.
+void ChunkParser::find_rest() {
+  const bool is_around = input_ == Input::ids && detokenizer_->is_at_rest() && !labels_ &&
+                         special_.empty() && undecided_ == 0 && !repeats_tag_ && !is_finished_;
+  if (!is_around) return;
+  rest_ = parser_->rest();
+  if (!rest_.is_at_rest()) return;
+  rest_.stops |= kUnplain;
+  if (content_stop_) {
+    const ByteClasses stops = content_stop_->stops();
+    if (rest_.kind == EventKind::content || stops == kAllClasses) rest_.stops |= stops;
+    // What the parser holds is examined with the text after it.
+    if (rest_.holds) rest_.stops = kAllClasses;
+  }
+  is_rare_ = rest_.holds || told_ != token_count_ || reads_both_ways();
+}
+
+// Tells the parser what has passed by.
+void ChunkParser::leave_rest() {
+  rest_.stops = kAllClasses;
+  if (passed_.bytes == 0) return;
+  parser_->pass_over(passed_, token_count_);
+  if (content_stop_) content_stop_->pass_over(token_count_);
+  passed_ = {};
+}
+
+TextFragment ChunkParser::put_rare(TokenId id) {
+  return reads_both_ways() ? put_both_ways(id) : put_first(id);
+}
+
+// After text that was held, or after tokens without an event.
+TextFragment ChunkParser::put_first(TokenId id) {
+  forget_told();
+  ids_.push_back(id);
+  text_.clear();
+  if (rest_.holds) text_ += parser_->held_at_rest();
+  text_ += rest_.escapes ? texts_[id].escaped() : texts_[id].text();
+  const TextFragment fragment = pass(text_);
+  leave_rest();
+  find_rest();
+  return fragment;
+}
+
+// The fast way on a copy, the slow one here.
+TextFragment ChunkParser::put_both_ways(TokenId id) {
+  ChunkParser fast(*this);
+  fast.is_rare_ = false;
+  const bool is_first = rest_.holds || told_ != token_count_;
+  TextFragment fragment = is_first ? fast.put_first(id) : fast.put_plain(id);
+  Events events;
+  put_ids({&id, 1}, events);
+  const auto refuse = [&](const std::string& what) {
+    throw StreamError("a plain id is read in two ways: " + what + " of '" +
+                      std::string(fragment.text) + "'");
+  };
+  if (events.list().size() != 1) refuse("the number of events");
+  const Event& event = events.list().front();
+  if (event.kind != fragment.kind || event.index != fragment.index || *event.reason != '\0')
+    refuse("the kind");
+  if (events.text(event) != fragment.text)
+    refuse("the text '" + std::string(events.text(event)) + "'");
+  if (event.span.end != fragment.token_end) refuse("the span");
+  ChunkParser slow(*this);
+  fast.forget_told();
+  slow.forget_told();
+  if (state_of(fast) != state_of(slow)) refuse("the state");
+  text_ = fragment.text;
+  fragment.text = text_;
+  return fragment;
+}
+
+}  // namespace unspool
