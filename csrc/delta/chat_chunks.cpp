@@ -7,9 +7,6 @@
 //   data: {…,"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":null}]}
 //   data: {…,"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}
 //   data: [DONE]
-//
-// Two chunks of one region differ only in their text. So the bytes before the text are kept
-// (`opening_`), and the next chunk of the same kind is three appends.
 #include <utility>
 
 #include "delta/openai_chunks.h"
@@ -57,16 +54,11 @@ class ChatChunks final : public OpenaiChunks {
       flush(out);
       open_ = wanted;
       index_ = -1;
-      // The chunk that was just flushed may have been of the same kind.
-      if (open_again(delta, out)) return;
-      const std::size_t begin = out.size();
       open_chunk(delta.choice, out);
       if (wanted == Chunk::content) out += "{\"content\":\"";
       if (wanted == Chunk::reasoning) out.append("{\"").append(reasoning_name_).append("\":\"");
       if (wanted == Chunk::calls) out += "{\"tool_calls\":[";
       if (wanted == Chunk::calls) open_entry(delta, out);
-      // Only up to the text: the text itself and the closing are appended each time.
-      keep_opening(delta, std::string_view(out).substr(begin));
     } else if (wanted == Chunk::calls) {
       open_entry(delta, out);
     }
@@ -81,22 +73,9 @@ class ChatChunks final : public OpenaiChunks {
     append_json_line_escaped(delta.text, out);
   }
 
-  bool put_next(const TextFragment& fragment, std::string& out) override {
-    // Log-probabilities stand between the text and the end, so such a chunk takes the long path.
-    if (!closes_in_one_piece()) return false;
-    out += opening_;  // of the last one
-    append_json_line_escaped(fragment.text, out);
-    out += closing(fragment.kind == EventKind::tool_call_arguments);
-    return true;
-  }
-
   void flush(std::string& out) override {
     if (open_ == Chunk::none) return;
     const bool is_call = std::exchange(open_, Chunk::none) == Chunk::calls;
-    if (closes_in_one_piece()) {
-      out += closing(is_call);
-      return;
-    }
     out += is_call ? "\"}}]}" : "\"}";
     close_chunk({}, out);
   }
@@ -125,12 +104,10 @@ class ChatChunks final : public OpenaiChunks {
     out += '}';
   }
 
-  // The opening is rebuilt.
   void visit_own(Archive& archive) override {
     OpenaiChunks::visit_own(archive);
     archive.given(reasoning_name_);
-    archive.scratch(open_, choice_, index_, span_end_, opening_, opening_kind_, opening_choice_,
-                    opening_index_, taken_);
+    archive.scratch(open_, choice_, index_, span_end_, taken_);
   }
 
  private:
@@ -145,35 +122,6 @@ class ChatChunks final : public OpenaiChunks {
       case EventKind::reasoning: return delta.text.empty() ? Chunk::none : Chunk::reasoning;
       default: return is_wire_content(delta) && !delta.text.empty() ? Chunk::content : Chunk::none;
     }
-  }
-
-  // Like most chunks: without log-probabilities.
-  bool closes_in_one_piece() { return framing().is_sse() && !logprobs(choice_).is_used(); }
-  static std::string_view closing(bool is_call) {
-    return is_call ? "\"}}]},\"finish_reason\":null}]}\n\n" : "\"},\"finish_reason\":null}]}\n\n";
-  }
-
-  // Most chunks open with the same bytes as the last one.
-  bool open_again(const Delta& delta, std::string& out) {
-    if (opening_.empty() || delta.kind != opening_kind_ || delta.index != opening_index_ ||
-        delta.choice != opening_choice_) {
-      return false;
-    }
-    out += opening_;
-    choice_ = delta.choice;
-    index_ = delta.index;
-    span_end_ = delta.span.end;
-    append_json_line_escaped(delta.text, out);
-    return true;
-  }
-
-  void keep_opening(const Delta& delta, std::string_view opening) {
-    // Only what repeats: a call's head has its id, and a finish comes once.
-    if (delta.kind == EventKind::tool_call_begin || delta.kind == EventKind::finish) return;
-    opening_kind_ = delta.kind;
-    opening_choice_ = delta.choice;
-    opening_index_ = delta.index;
-    opening_ = opening;
   }
 
   void open_chunk(std::int32_t choice, std::string& out) {
@@ -232,10 +180,6 @@ class ChatChunks final : public OpenaiChunks {
   std::int32_t choice_ = 0;
   std::int32_t index_ = -1;     // of the open entry
   std::uint64_t span_end_ = 0;  // of the open chunk
-  std::string opening_;         // of the last chunk of a text or fragment
-  EventKind opening_kind_ = EventKind::content;
-  std::int32_t opening_choice_ = 0;
-  std::int32_t opening_index_ = -1;
   std::vector<TokenLogprob> taken_;
 };
 

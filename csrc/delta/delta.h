@@ -42,7 +42,8 @@ struct TextFragment {
   std::string_view text;
   std::uint64_t token_begin;
   std::uint64_t token_end;
-  /// The text as the inside of a JSON string on one line; empty if that is not at hand.
+  /// The text as the inside of a JSON string on one line, with room after it as
+  /// `Vocabulary::kTextRoom`; empty if that is not at hand.
   std::string_view line = {};
 };
 

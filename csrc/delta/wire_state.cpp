@@ -30,7 +30,7 @@ std::uint64_t fingerprint_of(const WireOptions& options) {
 void WireWriter::visit(Archive& archive) {
   archive.given(options_, framing_, extra_, extra_names_);
   // Nothing of a half write is saved: between two writes no frame is open.
-  archive.scratch(next_orders_, whole_, last_);  // the first write is a whole one
+  archive.scratch(next_orders_, whole_, last_, frame_);  // the first write is a whole one
   archive.choice(state_, State::ended);
   const std::size_t count = answers_.size();
   archive(orders_, answers_);

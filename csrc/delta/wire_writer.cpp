@@ -258,16 +258,45 @@ void WireWriter::write_all(const Deltas& deltas, std::string& out) {
   const bool is_one = deltas.size() == 1 && !withholds && is_fragment(last);
   // `write_next` may continue only what a lone fragment wrote: then the next frame differs in
   // nothing but its text.
-  last_ = {is_one, last.kind, last.index, last.choice};
+  const bool goes_on =
+      is_one && last.kind == last_.kind && last.index == last_.index && last.choice == last_.choice;
+  last_ = {is_one, last.kind, last.index, last.choice, goes_on && last_.is_framed};
+}
+
+// The protocol writes two fragments that differ in their text, as it would write the next one.
+void WireWriter::find_frame() {
+  if (!has_frames() || logprobs(last_.choice).is_used()) return;
+  Delta delta;
+  delta.kind = last_.kind;
+  delta.index = last_.index;
+  delta.choice = last_.choice;
+  const std::uint64_t end = answers_[static_cast<std::size_t>(last_.choice)].token_count;
+  delta.span = {end, end};
+  std::string one, other;
+  for (std::string* written : {&one, &other}) {
+    delta.text = written == &one ? "a" : "b";
+    put(delta, *written);
+    flush(*written);
+  }
+  const auto [first, unused] = std::mismatch(one.begin(), one.end(), other.begin(), other.end());
+  const auto [last, unused_too] = std::mismatch(one.rbegin(), one.rend(), other.rbegin());
+  if (first == one.end() || one.size() != other.size()) return;
+  const auto begin = static_cast<std::size_t>(first - one.begin());
+  const auto tail = one.size() - static_cast<std::size_t>(last - one.rbegin());
+  frame_ = {one.substr(0, begin), {}, one.substr(tail)};
+  if (tail > begin + 1) frame_.middle = one.substr(begin + 1, tail - begin - 2);
+  last_.is_framed = true;
 }
 
 bool WireWriter::write_next(const TextFragment& fragment, std::string& out) {
   // Any doubt leads to the long path, which writes the same bytes.
-  if (!last_.is_one || fragment.kind != last_.kind || fragment.index != last_.index ||
-      fragment.choice != last_.choice || fragment.text.empty() || state_ != State::begun ||
-      !put_next(fragment, out)) {
+  if (!last_.is_one || !is_next(fragment) || fragment.text.empty() || state_ != State::begun)
     return false;
-  }
+  if (!last_.is_framed) find_frame();
+  if (!last_.is_framed || !frame_.middle.empty()) return false;
+  out += frame_.head;
+  append_json_line_escaped(fragment.text, out);
+  out += frame_.tail;
   Answer& answer = answers_[static_cast<std::size_t>(fragment.choice)];
   answer.token_count = std::max(answer.token_count, fragment.token_end);
   return true;
@@ -310,6 +339,7 @@ void WireWriter::end(const Usage& usage, std::string_view stop_sequence, std::st
   const Ending ending = finish(usage, stop_sequence);
   // Before the bytes are written: if memory runs out halfway, the response cannot be ended again.
   state_ = State::ended;
+  last_ = {};
   do_end(ending, out);
 }
 
@@ -328,6 +358,7 @@ void WireWriter::fail(const WireError& error, std::string& out) {
   // Never empty on the wire: clients choose between a retry and an exception by the type.
   if (whole.type.empty()) whole.type = default_error_type();
   state_ = State::ended;
+  last_ = {};
   if (options_.stream) {
     do_fail(whole, out);
   } else {
@@ -362,6 +393,7 @@ void WireWriter::add_logprobs(std::int32_t choice, std::vector<TokenLogprob> ent
   }
   // After the checks: the same entries are refused for every protocol.
   if (!has_logprobs()) return;
+  last_ = {};  // they stand in the frame
   for (TokenLogprob& entry : entries) logprobs(choice).add(std::move(entry));
 }
 

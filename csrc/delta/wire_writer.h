@@ -30,6 +30,7 @@
 #include "delta/whole_calls.h"
 #include "delta/wire_json.h"
 #include "text/archive.h"
+#include "text/byte_buffer.h"
 
 namespace unspool {
 
@@ -91,9 +92,26 @@ class WireWriter {
   void write_many(std::span<const Delta> deltas, std::string& out);
 
   /// Writes a single fragment of text or arguments, the most common case. If it continues what was
-  /// written last and the protocol has a short path, writes the same as `write`; otherwise writes
-  /// nothing and returns false.
+  /// written last and the protocol has frames, writes the same as `write`; otherwise writes nothing
+  /// and returns false.
   bool write_next(const TextFragment& fragment, std::string& out);
+
+  /// The same where the frame has been found, and the fragment has its `line`.
+  bool write_next(const TextFragment& fragment, ByteBuffer& out) {
+    const std::string_view text = fragment.line;
+    if (!last_.is_framed || text.empty() || !is_next(fragment)) return false;
+    // Twice as it is, once more escaped: that is the same only if nothing is to be escaped.
+    const bool is_twice = !frame_.middle.empty();
+    if (is_twice && text.size() != fragment.text.size()) return false;
+    char* to = out.extend(frame_.head.size() + frame_.middle.size() + frame_.tail.size() +
+                          (is_twice ? 2 : 1) * text.size());
+    to = copy(frame_.head, to);
+    to = copy_token(text, to);
+    if (is_twice) to = copy_token(text, copy(frame_.middle, to));
+    copy(frame_.tail, to);
+    answers_[static_cast<std::size_t>(fragment.choice)].token_count = fragment.token_end;
+    return true;
+  }
 
   /// Ends a stream whose answers have all finished. `stop_sequence`: the stop string that ended the
   /// text, if any; only messages sends it.
@@ -141,8 +159,8 @@ class WireWriter {
   virtual void do_begin(std::string& out) = 0;
   /// Writes a delta; may leave a frame open for the next one.
   virtual void put(const Delta& delta, std::string& out) = 0;
-  /// Writes a fragment of the same kind, call and answer as the last delta, which is flushed.
-  virtual bool put_next(const TextFragment&, std::string&) { return false; }
+  /// Whether fragments of one region differ in nothing but their text.
+  virtual bool has_frames() const { return true; }
   /// Closes the open frame.
   virtual void flush(std::string& out) = 0;
   virtual void do_end(const Ending& ending, std::string& out) = 0;
@@ -210,8 +228,29 @@ class WireWriter {
     EventKind kind = EventKind::content;
     std::int32_t index = -1;
     std::int32_t choice = 0;
+    bool is_framed = false;  // `frame_` is of the next one
+  };
+  /// What is written around a fragment's text; around both, if the protocol has it twice.
+  struct Frame {
+    std::string head, middle, tail;
   };
 
+  bool is_next(const TextFragment& fragment) const {
+    return fragment.kind == last_.kind && fragment.index == last_.index &&
+           fragment.choice == last_.choice;
+  }
+  static char* copy(std::string_view from, char* to) {
+    std::memcpy(to, from.data(), from.size());
+    return to + from.size();
+  }
+  // Most tokens are short: a copy of a known size has no call.
+  static char* copy_token(std::string_view from, char* to) {
+    static_assert(ByteBuffer::kRoom >= 16);
+    if (from.size() > 16) return copy(from, to);
+    std::memcpy(to, from.data(), 16);
+    return to + from.size();
+  }
+  void find_frame();
   void read_extra(std::initializer_list<std::string_view> reserved);
   void check_open() const;
   static void check(const Delta& delta, std::vector<Order>& orders);
@@ -232,6 +271,7 @@ class WireWriter {
   std::vector<Answer> answers_;
   std::vector<Delta> whole_;  // the deltas that pass the filter
   LastFragment last_;
+  Frame frame_;
 };
 
 /// Throws ArgumentError if n is below 1, or above 1 for a protocol with one answer, or if `extra`

@@ -41,9 +41,9 @@ class ParserFilter : public EventParser {
     pass_all(token_end, out);
   }
   std::string_view held_at_rest() const override { return inner_->held_at_rest(); }
-  void pass_over(const PassedText& text, std::uint64_t token_end) override {
-    events_.pass_over(token_end);
-    inner_->pass_over(text, token_end);
+  void pass_over(const Passed& passed) override {
+    events_.pass_over(passed.token_end);
+    inner_->pass_over(passed);
   }
   Region region() const override { return inner_->region(); }
   Progress progress() const override { return inner_->progress(); }

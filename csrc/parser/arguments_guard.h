@@ -79,7 +79,8 @@ class ArgumentsGuard {
   /// Whether any text only continues a string, and how much of it may.
   bool is_in_text() const { return reader_.in_text() && !in_key_ && !repairs_ && !has_failed(); }
   std::size_t room() const { return max_bytes_ - std::min(bytes_, max_bytes_); }
-  void pass_over(std::size_t bytes) { bytes_ += bytes; }
+  /// Text has been written that left so much of the room.
+  void pass_over(std::size_t left) { bytes_ = max_bytes_ - left; }
 
   /// Writes the valid arguments, and the rejected rest as malformed, as events of the call `index`.
   void write(std::string_view fragment, std::int32_t index, std::uint64_t token_end, Events& out);

@@ -86,7 +86,7 @@ class CallWriter {
             .index = number(),
             .kind = EventKind::tool_call_arguments};
   }
-  void pass_over(std::size_t bytes) { guard_->pass_over(bytes); }
+  void pass_over(std::size_t room) { guard_->pass_over(room); }
 
   /// The source text of the last call and its closer. Required if `wants_text`.
   void put_text(std::string_view text, std::uint64_t token_end, Events& out);

@@ -102,8 +102,8 @@ class EventParser {
   virtual Rest rest() const { return {}; }
   /// The text that is held there.
   virtual std::string_view held_at_rest() const { return {}; }
-  /// Text has passed by since `rest`, and what was held before it. `token_end`: as of a put.
-  virtual void pass_over(const PassedText&, std::uint64_t /*token_end*/) {}
+  /// Text has passed by since `rest`, and what was held before it.
+  virtual void pass_over(const Passed&) {}
 
   /// Appends what was read but not yet reported by an event.
   virtual void add_held(Held& out) const = 0;

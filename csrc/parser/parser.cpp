@@ -139,10 +139,10 @@ Rest Parser::rest() const {
   return rest;
 }
 
-void Parser::pass_over(const PassedText& text, std::uint64_t) {
-  if (core_.at.state == State::body) return core_.calls.pass_over(text.bytes);
+void Parser::pass_over(const Passed& passed) {
+  if (core_.at.state == State::body) return core_.calls.pass_over(passed.room);
   core_.cursor.restart();  // what it held was text
-  core_.at.last_byte = text.last_byte;
+  core_.at.last_byte = passed.last_byte;
 }
 
 void Parser::add_held(Held& out, bool as_text) const {

@@ -61,7 +61,7 @@ class Parser final : public EventParser, private Dispatcher {
   Progress progress() const override;
   Rest rest() const override;
   std::string_view held_at_rest() const override { return core_.cursor.held(); }
-  void pass_over(const PassedText& text, std::uint64_t token_end) override;
+  void pass_over(const Passed& passed) override;
   void add_held(Held& out) const override { add_held(out, core_.calls.is_over()); }
   void add_held_text(Held& out) const override { add_held(out, true); }
 

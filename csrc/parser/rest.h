@@ -31,10 +31,11 @@ struct Rest {
   bool is_at_rest() const { return stops != kAllClasses; }
 };
 
-/// Plain tokens that a parser has not read.
-struct PassedText {
-  std::size_t bytes = 0;
-  char last_byte = '\0';
+/// Where it is now, after text that the parser has not read.
+struct Passed {
+  std::size_t room;  // what is left of it
+  char last_byte;
+  std::uint64_t token_end;  // as of a put
 };
 
 }  // namespace unspool

@@ -9,7 +9,7 @@ namespace unspool {
 
 void BatchResult::restart(std::span<const Slot> slots, unsigned part_count) {
   slots_.assign(slots.begin(), slots.end());
-  entries_.assign(slots.size(), Entry{});
+  entries_.resize(slots.size());  // each is written
   parts_.resize(part_count);
   for (Part& part : parts_) {
     // Only what the last step used, so that a small step after a large one is fast.
@@ -19,8 +19,9 @@ void BatchResult::restart(std::span<const Slot> slots, unsigned part_count) {
       delta.token_ids.clear();
       shrink_scratch(delta.text, delta.token_ids);
     }
-    shrink_scratch(part.bytes);
+    part.bytes.shrink(kKeptBytes);
     part.bytes.clear();
+    shrink_scratch(part.written);
     part.delta_count = part.used_count = 0;
     part.failure = nullptr;
   }
@@ -37,14 +38,14 @@ void BatchResult::restart(std::span<const Slot> slots, unsigned part_count) {
 
 // Joins the bytes of several parts in the order of the slots, copying contiguous runs.
 void BatchResult::join() {
-  offsets_.clear();
-  offsets_.reserve(entries_.size() + 1);
-  offsets_.push_back(0);
-  for (std::size_t i = 0; i < entries_.size(); ++i) {
-    const Entry& entry = entries_[i];
-    if (entry.has_ended) ended_.push_back(slots_[i]);
-    offsets_.push_back(offsets_.back() +
-                       static_cast<std::int64_t>(entry.bytes_end - entry.bytes_begin));
+  offsets_.resize(entries_.size() + 1);
+  std::int64_t* offset = offsets_.data();
+  *offset = 0;
+  for (const Entry& entry : entries_) {
+    offset[1] = *offset + static_cast<std::int64_t>(entry.bytes_end - entry.bytes_begin);
+    ++offset;
+    if (entry.has_ended) [[unlikely]]
+      ended_.push_back(slots_[static_cast<std::size_t>(&entry - entries_.data())]);
   }
   if (parts_.size() == 1) return;
   for (std::size_t i = 0; i < entries_.size();) {
@@ -56,7 +57,7 @@ void BatchResult::join() {
       if (entries_[i].part != first.part || entries_[i].bytes_begin != end) break;
       end = entries_[i].bytes_end;
     }
-    joined_.append(parts_[first.part].bytes, first.bytes_begin, end - first.bytes_begin);
+    joined_.append(parts_[first.part].bytes.view(), first.bytes_begin, end - first.bytes_begin);
   }
 }
 
@@ -76,8 +77,8 @@ const BatchResult::Entry& BatchResult::entry_of(Slot slot) const {
 
 std::string_view BatchResult::bytes_of(Slot slot) const {
   const Entry& entry = entry_of(slot);
-  return std::string_view(parts_[entry.part].bytes)
-      .substr(entry.bytes_begin, entry.bytes_end - entry.bytes_begin);
+  return parts_[entry.part].bytes.view().substr(entry.bytes_begin,
+                                                entry.bytes_end - entry.bytes_begin);
 }
 
 std::span<const Delta> BatchResult::deltas_of(Slot slot) const {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "delta/delta.h"
+#include "text/byte_buffer.h"
 
 namespace unspool {
 
@@ -21,7 +22,7 @@ class BatchResult {
   /// The slots of the step, in order.
   std::span<const Slot> slots() const { return slots_; }
   /// The bytes of all slots, in this order.
-  std::string_view bytes() const { return parts_.size() == 1 ? parts_[0].bytes : joined_; }
+  std::string_view bytes() const { return parts_.size() == 1 ? parts_[0].bytes.view() : joined_; }
   /// Where each slot's bytes begin, and the end of the last one.
   std::span<const std::int64_t> offsets() const { return offsets_; }
   /// The slots whose answer has ended: a stop string or an end token was read.
@@ -37,7 +38,8 @@ class BatchResult {
 
   /// The results of one thread, on its own cache lines because they change with each byte.
   struct alignas(128) Part {
-    std::string bytes;
+    ByteBuffer bytes;
+    std::string written;          // by a writer, before it is in `bytes`
     std::vector<Delta> deltas;    // entries from `delta_count` on are reusable memory
     std::size_t delta_count = 0;  // of the requested deltas
     std::size_t used_count = 0;   // of entries that held something in this step

@@ -75,7 +75,8 @@ ChunkParser::ChunkParser(std::shared_ptr<const Format> format, ChunkParserOption
     detokenizer.stop.clear();
   }
   if (!options.vocabulary) return;
-  texts_ = options.vocabulary->texts();
+  texts_ = options.vocabulary->texts().data();
+  text_count_ = static_cast<std::uint32_t>(options.vocabulary->size());
   detokenizer_.emplace(std::move(options.vocabulary), std::move(detokenizer));
 }
 
@@ -424,7 +425,7 @@ void ChunkParser::count(Region before, std::uint64_t count) {
   // later.
   const EventParser::Progress progress = parser_->progress();
   if (progress.is_undecided) {
-    undecided_ += count;
+    undecided_ += static_cast<std::uint32_t>(count);
     return;
   }
   const bool has_called = progress.calls != std::exchange(calls_seen_, progress.calls);

@@ -18,6 +18,7 @@
 #include "stream/text_aligner.h"
 #include "stream/token_labels.h"
 #include "text/archive.h"
+#include "text/inlined.h"
 #include "text/utf8.h"
 #include "vocabulary/detokenizer.h"
 
@@ -87,19 +88,19 @@ class ChunkParser : LabelledParser {
 
   /// Whether this id can be plain anywhere.
   bool is_text(TokenId id) const {
-    return id < texts_.size() && (texts_[id].classes & kUnplain) == 0;
+    return id < text_count_ && (texts_[id].classes & kUnplain) == 0;
   }
 
   /// Whether this id passes by (parser/rest.h): `put_plain` reads it.
   bool is_plain(TokenId id) const {
-    if (id >= texts_.size()) return false;
+    if (id >= text_count_) return false;
     const Vocabulary::Text& text = texts_[id];
     return (text.classes & rest_.stops) == 0 && text.escaped_size <= rest_.room;
   }
 
   /// Reads a plain id, as `put_ids` does; this fragment is its only event. Its text is valid until
   /// the next put.
-  TextFragment put_plain(TokenId id) {
+  UNSPOOL_INLINED TextFragment put_plain(TokenId id) {
     if (is_rare_) [[unlikely]]
       return put_rare(id);
     const Vocabulary::Text& token = texts_[id];
@@ -182,10 +183,10 @@ class ChunkParser : LabelledParser {
   enum class Input : std::uint8_t { none, text, ids, both };
 
   // The text of the next id is an event, which the parser has not read.
-  TextFragment pass(std::string_view text) {
+  UNSPOOL_INLINED TextFragment pass(std::string_view text) {
     rest_.room -= text.size();
-    passed_.bytes += text.size();
-    passed_.last_byte = text.back();
+    last_byte_ = text.back();
+    has_passed_ = true;
     ++counts_.of(rest_.kind);
     builder_.add(rest_.kind, text);
     const std::uint64_t begin = std::exchange(told_, ++token_count_);
@@ -222,11 +223,13 @@ class ChunkParser : LabelledParser {
 
   // What a plain id uses, together.
   Rest rest_;
-  std::span<const Vocabulary::Text> texts_;  // empty: no vocabulary
-  PassedText passed_;                        // since `rest_` was found
-  bool is_rare_ = false;                     // the next event has more in it than its id
-  std::vector<TokenId> ids_;                 // those without an event before this put
-  std::uint64_t ids_begin_ = 0;              // position of the first of them
+  const Vocabulary::Text* texts_ = nullptr;  // of the vocabulary
+  std::uint32_t text_count_ = 0;
+  bool is_rare_ = false;         // the next event has more in it than its id
+  bool has_passed_ = false;      // the parser has not read all of the text
+  char last_byte_ = 0;           // then: of the text
+  std::vector<TokenId> ids_;     // those without an event before this put
+  std::uint64_t ids_begin_ = 0;  // position of the first of them
   std::uint64_t token_count_ = 0;
   std::uint64_t told_ = 0;  // positions before this one belong to earlier events
   TokenCounts counts_;
@@ -249,7 +252,7 @@ class ChunkParser : LabelledParser {
   ClonedPtr<TextAligner> aligner_;  // null: text and ids have not been given together
   Utf8Stream utf8_;
   std::string text_;             // of one token, reused
-  std::uint64_t undecided_ = 0;  // tokens that may be a call or content
+  std::uint32_t undecided_ = 0;  // tokens that may be a call or content
   std::uint32_t calls_seen_ = 0;
   std::shared_ptr<const void> reasons_;  // owner of texts that a restored state points into
   std::uint64_t counted_ = 0;            // tokens in counts_, if text and ids are given together

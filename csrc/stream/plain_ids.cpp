@@ -1,6 +1,7 @@
 // Where a stream is at rest, and the plain ids that are rare (parser/rest.h).
 #include <cstdlib>
 #include <string>
+#include <utility>
 
 #include "stream/chunk_parser.h"
 #include "text/archive.h"
@@ -46,10 +47,9 @@ void ChunkParser::find_rest() {
 // Tells the parser what has passed by.
 void ChunkParser::leave_rest() {
   rest_.stops = kAllClasses;
-  if (passed_.bytes == 0) return;
-  parser_->pass_over(passed_, token_count_);
+  if (!std::exchange(has_passed_, false)) return;
+  parser_->pass_over({rest_.room, last_byte_, token_count_});
   if (content_stop_) content_stop_->pass_over(token_count_);
-  passed_ = {};
 }
 
 TextFragment ChunkParser::put_rare(TokenId id) {

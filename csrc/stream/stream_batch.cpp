@@ -139,7 +139,8 @@ Slot StreamBatch::fork(Slot slot, SlotOptions options) {
 Slot StreamBatch::place(TokenStreamer streamer, SlotOptions options) {
   const bool keeps_deltas = options.keeps_deltas || !options.writer;
   std::unique_ptr<Stream> stream(new Stream{std::move(streamer), std::move(options.writer),
-                                            keeps_deltas, false, std::move(options.end_ids)});
+                                            keeps_deltas, false, false, false,
+                                            std::move(options.end_ids)});
   stream->feeds_plain =
       !keeps_deltas &&
       std::none_of(stream->end_ids.begin(), stream->end_ids.end(),
@@ -223,6 +224,7 @@ std::shared_ptr<BatchResult> StreamBatch::finish(Slot slot, FinishReason reason)
   check_one(slot, stream);
   std::shared_ptr<BatchResult> result = new_result();
   result->restart(std::span(&slot, 1), 1);
+  result->entries_.front() = {};
   stream.streamer.read(std::nullopt, std::nullopt, reason);
   deliver(stream, result->parts_[0], result->entries_[0]);
   result->entries_[0].has_ended = true;
@@ -240,6 +242,7 @@ std::shared_ptr<BatchResult> StreamBatch::rollback(Slot slot, std::size_t count)
   std::shared_ptr<BatchResult> result = new_result();
   stream.streamer.read_rollback(count);
   result->restart(std::span(&slot, 1), 1);
+  result->entries_.front() = {};
   deliver(stream, result->parts_[0], result->entries_[0]);
   result->join();
   return result;
@@ -323,24 +326,35 @@ void StreamBatch::feed(Stream& stream, std::span<const TokenId> ids, BatchResult
 void StreamBatch::feed_plain(Stream& stream, TokenId id, BatchResult::Part& part,
                              BatchResult::Entry& entry) {
   const TextFragment fragment = stream.streamer.put_plain(id);
+  entry.has_ended = false;
+  entry.deltas_begin = entry.deltas_end = part.delta_count;
   entry.bytes_begin = part.bytes.size();
-  if (!stream.writer->write_next(fragment, part.bytes)) {
+  if (!stream.writer->write_next(fragment, part.bytes)) write(stream, fragment, part);
+  entry.bytes_end = part.bytes.size();
+}
+
+// Without a frame, or with text that has to be escaped first.
+void StreamBatch::write(Stream& stream, const TextFragment& fragment, BatchResult::Part& part) {
+  part.written.clear();
+  if (!stream.writer->write_next(fragment, part.written)) {
     Delta delta;
     fill(delta, fragment);
-    stream.writer->write(delta, part.bytes);
+    stream.writer->write(delta, part.written);
   }
-  entry.bytes_end = part.bytes.size();
-  entry.deltas_begin = entry.deltas_end = part.delta_count;
+  part.bytes.append(part.written);
 }
 
 void StreamBatch::deliver(Stream& stream, BatchResult::Part& part, BatchResult::Entry& entry) {
   const std::size_t first = part.delta_count;
   entry.bytes_begin = part.bytes.size();
-  // No Delta, no token ids, and one append of the kept opening.
+  part.written.clear();
+  // No Delta, no token ids.
   if (!stream.keeps_deltas) {
     const std::optional<TextFragment> fragment = stream.streamer.only_fragment();
-    if (fragment && stream.writer->write_next(*fragment, part.bytes)) {
+    if (fragment && stream.writer->write_next(*fragment, part.written)) {
+      part.bytes.append(part.written);
       entry.bytes_end = part.bytes.size();
+      entry.deltas_begin = entry.deltas_end = first;
       return stream.streamer.release();
     }
   }
@@ -351,7 +365,8 @@ void StreamBatch::deliver(Stream& stream, BatchResult::Part& part, BatchResult::
   const std::span<Delta> deltas = std::span(part.deltas).subspan(first, count);
   for (std::size_t i = 0; i < count; ++i)
     stream.streamer.take_into(i, deltas[i], stream.keeps_deltas);
-  if (stream.writer) stream.writer->write_many(std::span<const Delta>(deltas), part.bytes);
+  if (stream.writer) stream.writer->write_many(std::span<const Delta>(deltas), part.written);
+  part.bytes.append(part.written);
   entry.bytes_end = part.bytes.size();
   entry.deltas_begin = first;
   // Deltas that only the writer needed are overwritten by the next slot's.

@@ -67,10 +67,10 @@ class StreamBatch {
     std::shared_ptr<WireWriter> writer;
     bool keeps_deltas;
     bool shares_writer = false;
+    bool feeds_plain = false;      // only bytes are wanted, and no end id can be plain
+    bool is_plain = false;         // its id of this step
     std::vector<TokenId> end_ids;  // sorted
     std::uint64_t last_step = 0;
-    bool feeds_plain = false;  // only bytes are wanted, and no end id can be plain
-    bool is_plain = false;     // its id of this step
   };
   struct Step;
 
@@ -87,6 +87,7 @@ class StreamBatch {
                    BatchResult::Entry& entry);
   static void feed_plain(Stream& stream, TokenId id, BatchResult::Part& part,
                          BatchResult::Entry& entry);
+  static void write(Stream& stream, const TextFragment& fragment, BatchResult::Part& part);
   static void deliver(Stream& stream, BatchResult::Part& part, BatchResult::Entry& entry);
 
   std::vector<std::unique_ptr<Stream>> streams_;  // by slot; null: free

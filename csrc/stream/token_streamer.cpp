@@ -43,11 +43,11 @@ std::span<const Delta> TokenStreamer::put(std::span<const TokenId> ids) {
 // In the memory of the delta before it, which was one as well in most cases.
 std::span<const Delta> TokenStreamer::deliver_plain(TokenId id) {
   const TextFragment fragment = put_plain(id);
-  deltas_.resize(1);
-  Delta& delta = deltas_.front();
-  if (!is_plain_delta_) delta = Delta();
-  is_plain_delta_ = true;
-  unspool::fill(delta, fragment, parser_.ids_of(fragment, id));
+  if (!is_plain_delta_) {
+    deltas_.assign(1, Delta());
+    is_plain_delta_ = true;
+  }
+  unspool::fill(deltas_.front(), fragment, parser_.ids_of(fragment, id));
   return deltas_;
 }
 

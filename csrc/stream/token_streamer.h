@@ -128,7 +128,7 @@ class TokenStreamer {
   bool is_plain(TokenId id) const { return passes_plain_ && parser_.is_plain(id); }
 
   /// Reads a plain id; this fragment is its only delta. Its text is valid until the next put.
-  TextFragment put_plain(TokenId id) {
+  UNSPOOL_INLINED TextFragment put_plain(TokenId id) {
     TextFragment fragment = parser_.put_plain(id);
     fragment.choice = choice_;
     if (!events_.is_empty()) events_.clear();
@@ -189,13 +189,13 @@ class TokenStreamer {
   bool keeps_audit_;   // false: only of the last chunk
   bool makes_deltas_;  // false: they are created when taken
   bool passes_plain_;  // nothing wants more of a plain id than its fragment
-  ChunkParser parser_;
   bool was_long_ = false;
+  bool is_plain_delta_ = false;   // `deltas_` has the delta of a plain id
+  std::uint32_t sent_count_ = 0;  // of `deltas_`
+  ChunkParser parser_;
   ClonedPtr<WholeCalls> whole_calls_;  // null: calls are emitted as they arrive
   Events events_;                      // of the last read
   std::vector<Delta> deltas_;          // of the last read
-  bool is_plain_delta_ = false;        // they are the delta of a plain id
-  std::size_t sent_count_ = 0;
   std::vector<Events::Audited> audit_;
   ClonedPtr<RollbackWindow> window_;  // null: no rollback
 };
