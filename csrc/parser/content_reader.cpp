@@ -44,11 +44,11 @@ bool chains_at(const CallRegion& call, bool closer_pending, char byte) {
 }  // namespace
 
 std::size_t ContentReader::read(std::string_view text) {
-  if (echo_.is_on()) {
+  if (core_.echo.is_expected()) {
     // An echo is compared letter by letter.
     text = text.substr(0, 1);
     if (echo_.read({text})) return 1;
-    if (!echo_.is_on()) return 0;
+    if (!core_.echo.is_expected()) return 0;
   }
   if (at_.may_chain) {
     // A marker has precedence: `<` may begin a closer, and then no call is chained.

@@ -9,13 +9,12 @@ class EchoReader : RegionReader {
  public:
   EchoReader(ParserCore& core, Dispatcher& parser) : RegionReader(core, parser) {}
 
-  bool is_on() const { return core_.echo.is_expected(); }
   /// Whether the letter belongs to the last call's echo. White space before an echo is read as
   /// usual.
   bool read(const Letter& letter);
   /// No echo follows: reads the held text again.
   void give_up() {
-    if (is_on()) parser_.read_again(core_.echo.give_up());
+    if (core_.echo.is_expected()) parser_.read_again(core_.echo.give_up());
   }
 
  private:

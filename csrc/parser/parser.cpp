@@ -244,7 +244,7 @@ void Parser::read_again(const Letters& letters) {
 void Parser::read_letter(Symbol symbol, std::string_view literal) {
   Place& at = core_.at;
   // First: a repeated body is compared as it comes, before anybody takes it for a new call.
-  if (echo_.is_on() && echo_.read({literal, symbol})) return;
+  if (core_.echo.is_expected() && echo_.read({literal, symbol})) return;
   // The end of a turn given by id is never text, not even inside a string.
   const bool is_inside = at.is_in_call() || at.state == State::fence;
   if (is_inside && contains(core_.program().ends, literal)) {
