@@ -209,14 +209,14 @@ void Parser::read_step(std::string_view& text, Symbol kind) {
   const std::uint64_t trial = core_.trial.number();
   // Only as much as one region takes: a marker in it may change who reads the rest.
   const std::size_t read = read_some(text);
-  trial_.after_reading(trial, text.substr(0, read), kind);
+  if (core_.trial.keep(trial, text.substr(0, read), kind, core_.token_end)) trial_.act();
   text.remove_prefix(read);
 }
 
 void Parser::read_token(Symbol symbol, std::string_view literal) {
   const std::uint64_t trial = core_.trial.number();
   read_letter(symbol, literal);
-  trial_.after_reading(trial, literal, symbol);
+  if (core_.trial.keep(trial, literal, symbol, core_.token_end)) trial_.act();
 }
 
 // Only a trial that begins in text that is read again needs it once more.

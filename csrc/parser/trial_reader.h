@@ -2,7 +2,6 @@
 // parses as a call. If it does not, the input is read again, and the opener is text.
 #pragma once
 
-#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -24,11 +23,7 @@ class TrialReader : RegionReader {
   /// Whether a marker in the content decides about the earlier marker on trial.
   bool decides(const MarkerCursor::Found& match);
 
-  /// Text or a token was read while `trial` was the latest trial: keeps it, and acts on the trial's
-  /// result.
-  void after_reading(std::uint64_t trial, std::string_view text, Symbol symbol) {
-    if (core_.trial.keep(trial, text, symbol, core_.token_end)) act();
-  }
+  /// Acts on the trial's result.
   void act();
   /// Whether the text after the marker decides whether it counts.
   bool is_tried(const MarkerCursor::Found& match) const;
