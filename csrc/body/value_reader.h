@@ -301,13 +301,14 @@ class ValueReader {
   /// Reports an item, after writing everything before `end`.
   template <typename... Args>
   Step report(std::size_t end, Answer (ValueListener::*what)(std::size_t, Args...), Args... args) {
-    if (listener_ == nullptr) return Step::next;
+    ValueListener* const listener = listener_;
+    if (listener == nullptr) return Step::next;
     flush(end);
-    return to_step((listener_.get()->*what)(stack_.size(), args...));
+    return to_step((listener->*what)(stack_.size(), args...));
   }
   /// Reports a value of which nothing has been written.
   void tell_value(char first, std::size_t at) {
-    if (listener_ != nullptr) listener_->on_value(stack_.size(), first, at);
+    if (ValueListener* const listener = listener_) listener->on_value(stack_.size(), first, at);
   }
   /// Combines the results of two reports in one step.
   static Step both(Step first, Step second) {

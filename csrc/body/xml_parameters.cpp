@@ -121,7 +121,7 @@ std::size_t XmlParameters::read_plain(std::string_view text) {
         written_ = Written::json;
         reader_.reset();
         if (text[0] == '"') inner_ = std::make_unique<JsonInString>();
-        link(marks_.get());
+        link(marks_);
         enter(State::json);
       }
       return slot_.is_keyless ? 0 : space;

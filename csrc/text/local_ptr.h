@@ -2,8 +2,6 @@
 // forgotten link never refers to the other stream.
 #pragma once
 
-#include <cstddef>
-
 namespace unspool {
 
 template <typename T>
@@ -24,12 +22,8 @@ class LocalPtr {
   }
   ~LocalPtr() = default;
 
-  T* get() const { return part_; }
+  operator T*() const { return part_; }
   T* operator->() const { return part_; }
-  T& operator*() const { return *part_; }
-  friend bool operator==(const LocalPtr& pointer, std::nullptr_t) {
-    return pointer.part_ == nullptr;
-  }
 
  private:
   T* part_ = nullptr;
