@@ -59,7 +59,8 @@ void check_options(const Hole& hole) {
   }
 }
 
-/// A call's name and arguments stand in one kind of hole: a second kind would be skipped.
+/// A call's name and arguments stand in one kind of hole: a second kind would be skipped, and so
+/// would a repetition of them.
 void check_body(const Pattern& call) {
   if (call.has(HoleKind::object)) {
     for (const HoleKind kind : {HoleKind::name, HoleKind::arguments, HoleKind::parameters,
@@ -73,6 +74,9 @@ void check_body(const Pattern& call) {
   if (call.has(HoleKind::arguments) + call.has(HoleKind::parameters) + has_value > 1)
     throw FormatError(
         "a call's arguments stand in one hole: ${arguments}, ${parameters} or ${value}");
+  if (call.has(HoleKind::repeats) && !call.has(HoleKind::object) && !call.has(HoleKind::key))
+    throw FormatError(
+        "${...} repeats ${object} or a Python call; remove it: other calls follow one another");
 }
 
 std::string holes_in(const HoleSet& holes) {

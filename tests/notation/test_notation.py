@@ -89,6 +89,7 @@ def test_a_bad_file_is_refused_with_its_line(line: str, message: str) -> None:
     ("text", "message"),
     [
         ('call = "<c>${name}${parameters}</c>"', "needs a key 'parameter'"),
+        ('call = "<c>${name}${arguments}; ${...}</c>"', r"call: \$\{\.\.\.\} repeats"),
         ('call = "<c>${name}</c>"', r"no \$\{arguments\}, \$\{parameters\}, \$\{value\} or \$\{object\}"),
         (
             'call = "<c>${id}${name}|${arguments}</c>"',
