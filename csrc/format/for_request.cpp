@@ -4,11 +4,22 @@
 #include <string_view>
 #include <utility>
 
+#include "format/markers.h"
 #include "text/archive.h"
 
 namespace unspool {
 
 namespace {
+
+/// A call as one JSON object, which the request's tools must know: nothing else shows that it is
+/// one.
+CallRegion json_call() {
+  CallRegion call;
+  call.start.letters = "[{";
+  call.start.known_tools = KnownTools::required;
+  call.separators = ",;";
+  return call;
+}
 
 // For models that omit the markers that they were asked for: bare or fenced JSON, on a line of its
 // own, and lists of Python calls if the family writes such calls.
@@ -28,15 +39,10 @@ void add_unmarked_calls(Program& program) {
         return call.start.place == BarePlace::line && call.is(BodyKind::json_call);
       });
   if (has_json) return;
-  CallRegion call;
+  CallRegion call = json_call();
   call.start.place = BarePlace::line;
   call.allow_fence();
-  call.start.letters = std::string("[{");
-  call.separators = std::string(",;");
-  call.start.known_tools = KnownTools::required;
-  ObjectSlot slot;
-  slot.must_fit = true;
-  call.body = std::move(slot);
+  std::get<ObjectSlot>(call.body).must_fit = true;
   program.calls.push_back(std::move(call));
 }
 
@@ -44,16 +50,6 @@ void add_unmarked_calls(Program& program) {
 bool is_tagged(const CallRegion& call) {
   const auto* parameters = call.body_as<ParametersSlot>();
   return call.is(BodyKind::xml_elements) || (parameters != nullptr && !parameters->is_keyless);
-}
-
-/// A call as one JSON object, which the request's tools must know: nothing else shows that it is
-/// one.
-CallRegion json_call() {
-  CallRegion call;
-  call.start.letters = "[{";
-  call.start.known_tools = KnownTools::required;
-  call.separators = ",;";
-  return call;
 }
 
 // A model may write JSON where its family writes tags: after a call's opener, or among the calls
@@ -138,10 +134,7 @@ Program with_reasoning(Program program, const ReasoningUse& reasoning) {
     program.reasoning = reasoning.other->reasoning;
     program.turn.insert(program.turn.begin(), reasoning.other->turn.begin(),
                         reasoning.other->turn.end());
-    for (const std::string& text : reasoning.other->ends) {
-      if (std::find(program.ends.begin(), program.ends.end(), text) == program.ends.end())
-        program.ends.push_back(text);
-    }
+    add_new(program.ends, reasoning.other->ends);
     program.markup.insert(program.markup.end(), reasoning.other->markup.begin(),
                           reasoning.other->markup.end());
   }
