@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from unspool.writing.grammar.schema_prune import with_children
+
 __all__ = ["bound_numbers"]
 
 _MOST = 10**18
@@ -38,16 +40,7 @@ class _Bounds:
             return self._any()
         if not isinstance(schema, dict) or "enum" in schema or "const" in schema:
             return schema
-        made = dict(schema)
-        for key in ("anyOf", "prefixItems"):
-            if key in made:
-                made[key] = [self.of(one) for one in made[key]]
-        for key in ("properties", "patternProperties"):
-            if key in made:
-                made[key] = {name: self.of(one) for name, one in made[key].items()}
-        for key in ("items", "additionalProperties"):
-            if key in made:
-                made[key] = self.of(made[key])
+        made = with_children(schema, self.of)
         return _bounded(made) if made.get("type") in ("number", "integer") else made
 
     def any_value(self) -> dict[str, Any]:

@@ -8,9 +8,12 @@ from typing import Any
 
 from unspool.errors import ArgumentError
 
-__all__ = ["children", "name_of", "prune", "refuse_left_recursion"]
+__all__ = ["children", "name_of", "prune", "refuse_left_recursion", "with_children"]
 
 MAX_WORK = 1_000_000
+_LISTS = ("anyOf", "prefixItems")
+_MAPS = ("properties", "patternProperties")
+_PARTS = ("items", "additionalProperties")
 
 
 def name_of(node: Any) -> str | None:
@@ -19,16 +22,28 @@ def name_of(node: Any) -> str | None:
 
 
 def children(node: Any) -> Iterator[Any]:
-    """The schemas in a schema."""
+    """The schemas in a schema, and its definitions."""
     if not isinstance(node, dict):
         return
-    for keyword in ("anyOf", "prefixItems"):
+    for keyword in _LISTS:
         yield from node.get(keyword, ())
-    for keyword in ("properties", "patternProperties"):
+    for keyword in (*_MAPS, "$defs"):
         yield from node.get(keyword, {}).values()
-    for keyword in ("items", "additionalProperties"):
+    for keyword in _PARTS:
         if keyword in node:
             yield node[keyword]
+
+
+def with_children(node: dict[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
+    """The schema with each schema in it changed, except definitions."""
+    made = dict(node)
+    for keyword in filter(node.__contains__, _LISTS):
+        made[keyword] = [change(one) for one in node[keyword]]
+    for keyword in filter(node.__contains__, _MAPS):
+        made[keyword] = {name: change(one) for name, one in node[keyword].items()}
+    for keyword in filter(node.__contains__, _PARTS):
+        made[keyword] = change(node[keyword])
+    return made
 
 
 def refuse_left_recursion(definitions: dict[str, Any]) -> None:

@@ -6,11 +6,10 @@ import json
 from collections import Counter
 from typing import Any
 
+from unspool.writing.grammar.schema_prune import children, with_children
+
 __all__ = ["share_parts"]
 
-_LISTS = ("anyOf", "prefixItems")
-_MAPS = ("properties", "patternProperties")
-_PARTS = ("items", "additionalProperties")
 # Of these, xgrammar has a rule that is made once.
 _CHEAP: tuple[dict[str, str], ...] = (
     {},
@@ -46,21 +45,13 @@ def _is_shared(part: Any) -> bool:
 
 def _count(schema: Any, counts: Counter[str]) -> None:
     """Count the parts of a schema by their text. What is inside of equal parts is counted once."""
-    if not isinstance(schema, dict):
-        return
-    for part in _parts_of(schema):
+    for part in children(schema):
         if _is_shared(part):
             text = json.dumps(part)
             counts[text] += 1
             if counts[text] > 1:
                 continue
         _count(part, counts)
-
-
-def _parts_of(schema: dict[str, Any]) -> list[Any]:
-    found = [part for key in _LISTS for part in schema.get(key, ())]
-    found += [part for key in (*_MAPS, "$defs") for part in schema.get(key, {}).values()]
-    return [*found, *(schema[key] for key in _PARTS if key in schema)]
 
 
 def _rewritten(schema: Any, names: dict[str, str], definitions: dict[str, Any]) -> Any:
@@ -76,16 +67,7 @@ def _rewritten(schema: Any, names: dict[str, str], definitions: dict[str, Any]) 
             definitions[name] = _rewritten(part, names, definitions)
         return {"$ref": f"#/$defs/{name}"}
 
-    made = dict(schema)
-    for key in _LISTS:
-        if key in made:
-            made[key] = [replaced(part) for part in made[key]]
-    for key in _MAPS:
-        if key in made:
-            made[key] = {name: replaced(part) for name, part in made[key].items()}
-    for key in _PARTS:
-        if key in made:
-            made[key] = replaced(made[key])
+    made = with_children(schema, replaced)
     if "$defs" in made:
         made["$defs"] = {name: _rewritten(part, names, definitions) for name, part in made["$defs"].items()}
     return made
