@@ -125,6 +125,7 @@ def _registered_formats(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a test registers is gone after it."""
     registry = sys.modules["unspool.core.format.registry"]
     monkeypatch.setattr(registry, "_registered", dict(registry._registered))
+    registry._registrations.append("")
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@
 #include <optional>
 #include <variant>
 
+#include "bindings/fast_method.h"
 #include "bindings/native_class.h"
 #include "bindings/python_types.h"
 #include "format/for_request.h"
@@ -120,6 +121,12 @@ void register_others(py::module_& module) {
   refuse_pickle(others, "OtherFamilies");
 }
 
+PyObject* count_tools(PyObject* object, PyObject*) {
+  return guarded([&] { return PyLong_FromSize_t(native<ToolSchemas>(object).tools.size()); });
+}
+
+PyMethodDef kToolCount = {"__len__", as_method(count_tools), METH_NOARGS, nullptr};
+
 void register_schemas(py::module_& module) {
   py::class_<ToolSchemas, std::shared_ptr<ToolSchemas>> schemas(module, "ToolSchemas",
                                                                 py::is_final());
@@ -137,8 +144,8 @@ void register_schemas(py::module_& module) {
             if (tool == nullptr) return std::nullopt;
             return tool->json;
           },
-          py::arg("name"))
-      .def("__len__", [](const ToolSchemas& self) { return self.tools.size(); });
+          py::arg("name"));
+  add_fast_method(schemas, &kToolCount);
   refuse_pickle(schemas, "a ToolSchemas");
 }
 

@@ -21,6 +21,7 @@ PYBIND11_MODULE(_core, module, py::mod_gil_not_used()) {
   register_parse_batch(module);
   register_stream_batch(module);
   register_token_streamer(module);
+  register_data_key(module);
   refuse_unmade_objects(module);
   decide_pickling(module);
 }

@@ -29,6 +29,7 @@ void register_stream_batch(py::module_& module);
 void register_channel(py::module_& module);
 void register_argument_reader(py::module_& module);
 void register_wire(py::module_& module);
+void register_data_key(py::module_& module);
 
 /// Sets the Python error for one of our exceptions; returns false for others.
 bool set_python_error(const std::exception_ptr& pointer);

@@ -23,6 +23,7 @@
 #include "bindings/py_wire_writer.h"
 #include "bindings/scoped_flag.h"
 #include "bindings/state_lock.h"
+#include "bindings/stream_recipe.h"
 #include "text/error.h"
 
 namespace unspool::bindings {
@@ -150,13 +151,15 @@ Slot take_slot(PyStreamBatch& self, SlotOptions options, const py::object& write
   return slot;
 }
 
-Slot add(PyStreamBatch& self, const StreamRecipe& recipe, const py::object& writer,
-         const py::object& choice, bool deltas, const py::object& end_ids) {
+Slot add(PyStreamBatch& self, const StreamRecipe& recipe, const py::object& tools,
+         const py::object& prompt, const py::object& writer, const py::object& choice, bool deltas,
+         const py::object& end_ids) {
+  const StreamRecipe asked = for_request(recipe, tools, prompt);
   SlotOptions slot_options = read_slot_options(choice, deltas);
   if (!end_ids.is_none()) read_token_ids(end_ids, slot_options.end_ids);
   return take_slot(self, std::move(slot_options), writer,
                    [&](StreamBatch& batch, SlotOptions options) {
-                     return batch.add(recipe, std::move(options));
+                     return batch.add(asked, std::move(options));
                    });
 }
 
@@ -260,8 +263,8 @@ void register_stream_batch(py::module_& module) {
                                                     parse_reasoning_field(reasoning_field));
            }),
            py::arg("threads"), py::arg("reasoning_field"))
-      .def("_add", &add, py::arg("recipe"), py::arg("writer"), py::arg("choice"), py::arg("deltas"),
-           py::arg("end_ids"))
+      .def("_add", &add, py::arg("recipe"), py::arg("tools"), py::arg("prompt"), py::arg("writer"),
+           py::arg("choice"), py::arg("deltas"), py::arg("end_ids"))
       .def(
           "finish",
           [](PyStreamBatch& self, Slot slot, const py::str& reason) {

@@ -115,9 +115,7 @@ void read_options(const py::dict& values, TokenStreamerOptions& options) {
 
 std::shared_ptr<StreamRecipe> make_recipe(const std::shared_ptr<Format>& format,
                                           const py::dict& options,
-                                          const std::shared_ptr<ToolSchemas>& tools,
                                           const std::shared_ptr<Vocabulary>& vocabulary,
-                                          const py::object& prompt,
                                           const std::optional<bool>& starts_in_reasoning,
                                           const std::shared_ptr<Format>& kept_reasoning) {
   // Now, because an import may switch threads, which must not happen while a stream is read.
@@ -126,15 +124,9 @@ std::shared_ptr<StreamRecipe> make_recipe(const std::shared_ptr<Format>& format,
   recipe->format = format;
   read_options(options, recipe->options);
   ChunkParserOptions& stream = recipe->options.stream;
-  stream.parser.tools = tools;
   stream.vocabulary = vocabulary;
   stream.kept_reasoning = kept_reasoning;
   stream.parser.starts_in_reasoning = starts_in_reasoning;
-  if (py::isinstance<py::str>(prompt)) {
-    recipe->prompt = read_text(prompt);
-  } else if (!prompt.is_none()) {
-    read_token_ids(prompt, recipe->prompt_ids.emplace());
-  }
   return recipe;
 }
 
@@ -155,9 +147,28 @@ void add_recipe_options(py::module_& module,
                         py::class_<StreamRecipe, std::shared_ptr<StreamRecipe>>& recipe) {
   module.def("_stream_options", &list_options);
   recipe.def(py::init(&make_recipe), py::arg("format"), py::arg("options"),
-             py::arg("tools") = py::none(), py::arg("vocabulary") = py::none(),
-             py::arg("prompt") = py::none(), py::arg("starts_in_reasoning") = py::none(),
+             py::arg("vocabulary") = py::none(), py::arg("starts_in_reasoning") = py::none(),
              py::arg("kept_reasoning") = py::none());
+}
+
+StreamRecipe for_request(const StreamRecipe& recipe, const py::object& tools,
+                         const py::object& prompt) {
+  StreamRecipe made = recipe;
+  // As objects: pybind11 would look in None for an object of another module, and make an error for
+  // what it does not find.
+  if (!tools.is_none()) {
+    if (!py::isinstance<ToolSchemas>(tools)) {
+      throw py::type_error(std::string("tools is of type ") + Py_TYPE(tools.ptr())->tp_name +
+                           "; pass ToolSchemas");
+    }
+    made.options.stream.parser.tools = py::cast<std::shared_ptr<ToolSchemas>>(tools);
+  }
+  if (PyUnicode_Check(prompt.ptr())) {
+    made.prompt = read_text(prompt);
+  } else if (!prompt.is_none()) {
+    read_token_ids(prompt, made.prompt_ids.emplace());
+  }
+  return made;
 }
 
 }  // namespace unspool::bindings

@@ -12,4 +12,9 @@ namespace unspool::bindings {
 void add_recipe_options(py::module_& module,
                         py::class_<StreamRecipe, std::shared_ptr<StreamRecipe>>& recipe);
 
+/// A recipe with a request's own parts: its ToolSchemas, and its prompt as text or ids; each may be
+/// None.
+StreamRecipe for_request(const StreamRecipe& recipe, const py::object& tools,
+                         const py::object& prompt);
+
 }  // namespace unspool::bindings

@@ -21,8 +21,8 @@
 #include "bindings/native_class.h"
 #include "bindings/scoped_flag.h"
 #include "bindings/state_lock.h"
+#include "bindings/stream_recipe.h"
 #include "bindings/text_argument.h"
-#include "stream/stream_recipe.h"
 #include "text/error.h"
 #include "text/scratch.h"
 
@@ -234,6 +234,14 @@ std::unique_ptr<PyTokenStreamer> copy_of(PyTokenStreamer& self, py::object held,
       self.streamer.fork(std::move(channel), choice), self.field, std::move(held)});
 }
 
+py::object read_channel(py::handle value) {
+  if (!py::isinstance<PyChannel>(value)) {
+    throw py::type_error(std::string("channel is of type ") + Py_TYPE(value.ptr())->tp_name +
+                         "; pass a DeltaChannel");
+  }
+  return py::reinterpret_borrow<py::object>(value);
+}
+
 PyObject* fork(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   return guarded([&]() -> PyObject* {
     PyTokenStreamer& self = native<PyTokenStreamer>(object);
@@ -243,13 +251,7 @@ PyObject* fork(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObje
     if (count > 0) throw py::type_error(std::string(kTakes) + ", by name");
     if (names != nullptr) read_named(args, names, kTakes, kNames, values);
     py::object held;
-    if (is_there(values[0])) {
-      held = py::reinterpret_borrow<py::object>(values[0]);
-      if (!py::isinstance<PyChannel>(held)) {
-        throw py::type_error(std::string("channel is of type ") + Py_TYPE(values[0])->tp_name +
-                             "; pass a DeltaChannel");
-      }
-    }
+    if (is_there(values[0])) held = read_channel(values[0]);
     std::optional<std::int32_t> choice;
     if (is_there(values[1])) choice = read_number(values[1], "choice", "answers");
     // Creating an object may wait for other threads, so the stream must be free by then.
@@ -307,23 +309,25 @@ FirstPut parse_first_put(std::string_view name) {
 
 std::unique_ptr<PyTokenStreamer> make_streamer(const StreamRecipe& recipe,
                                                const std::string& reasoning_field,
-                                               PyChannel* channel, const py::object& choice,
+                                               const py::object& tools, const py::object& prompt,
+                                               const py::object& channel, const py::object& choice,
                                                bool closes_channel, const std::string& first_put) {
-  TokenStreamerOptions options = recipe.options;
+  StreamRecipe asked = for_request(recipe, tools, prompt);
+  TokenStreamerOptions& options = asked.options;
   options.stream.parser.choice = read_number(choice, "choice", "answers");
   options.closes_channel = closes_channel;
   options.first_put = parse_first_put(first_put);
   py::object held;
-  if (channel != nullptr) {
-    options.channel = channel->shared();
+  if (!channel.is_none()) {
     // The Python object, so that the channel lives as long as the streamer that puts into it.
-    held = py::cast(channel, py::return_value_policy::reference);
+    held = read_channel(channel);
+    options.channel = native<PyChannel>(held.ptr()).shared();
   }
   std::unique_ptr<PyTokenStreamer> self(
-      new PyTokenStreamer{TokenStreamer(recipe.format, std::move(options)),
+      new PyTokenStreamer{TokenStreamer(asked.format, std::move(options)),
                           parse_reasoning_field(reasoning_field), std::move(held)});
   // Before the object exists for anyone else.
-  put_prompt(recipe, self->streamer);
+  put_prompt(asked, self->streamer);
   return self;
 }
 
@@ -333,9 +337,9 @@ void register_token_streamer(py::module_& module) {
   py::class_<PyTokenStreamer> streamer(module, "TokenStreamer", is_collected<PyTokenStreamer>());
   streamer
       .def(py::init(&make_streamer), py::arg("recipe"),
-           py::arg("reasoning_field") = "reasoning_content", py::kw_only(),
-           py::arg("channel") = py::none(), py::arg("choice") = 0, py::arg("closes_channel") = true,
-           py::arg("first_put") = "output")
+           py::arg("reasoning_field") = "reasoning_content", py::arg("tools") = py::none(),
+           py::arg("prompt") = py::none(), py::kw_only(), py::arg("channel") = py::none(),
+           py::arg("choice") = 0, py::arg("closes_channel") = true, py::arg("first_put") = "output")
       .def_property_readonly(
           "region", [](const PyTokenStreamer& self) { return region_name(Look(self)->region()); })
       .def_property_readonly("held_bytes",

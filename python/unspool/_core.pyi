@@ -33,6 +33,8 @@ PATTERN_KEYS: tuple[str, ...]
 def format_words() -> str:
     """Return every word of the format notation with its meaning, as JSON."""
 
+def _key_of(value: Any) -> bytes | None: ...
+def _find_key(entries: tuple[tuple[Any, ...], ...], value: Any) -> int: ...
 def _stream_options() -> list[tuple[str, Any, tuple[str, ...], str]]: ...
 def _compile_template(json: str, name: str, tokens: Sequence[tuple[int, str]]) -> Format: ...
 def _bind_template(format: Format, tokens: Sequence[tuple[int, str]]) -> Format: ...
@@ -1213,9 +1215,7 @@ class StreamRecipe:
         self,
         format: Format,
         options: dict[str, Any],
-        tools: ToolSchemas | None = None,
         vocabulary: Vocabulary | None = None,
-        prompt: str | Sequence[int] | None = None,
         starts_in_reasoning: bool | None = None,
         kept_reasoning: Format | None = None,
     ) -> None:
@@ -1228,6 +1228,9 @@ class StreamRecipe:
         Raises:
             TypeError, ArgumentError: A value has the wrong type, is out of bounds, or is not a valid choice.
         """
+
+    def for_request(self, tools: ToolSchemas | None, prompt: str | Sequence[int] | None) -> StreamRecipe:
+        """A copy with a request's own tools and prompt."""
 
     def parse(
         self,
@@ -1288,6 +1291,8 @@ class StreamBatch:
     def _add(
         self,
         recipe: StreamRecipe,
+        tools: ToolSchemas | None,
+        prompt: str | Sequence[int] | None,
         writer: WireWriter | None,
         choice: int,
         deltas: bool,
@@ -1375,6 +1380,8 @@ class TokenStreamer:
         self,
         recipe: StreamRecipe,
         reasoning_field: str = "reasoning_content",
+        tools: ToolSchemas | None = None,
+        prompt: str | Sequence[int] | None = None,
         *,
         channel: DeltaChannel | None = None,
         choice: int = 0,

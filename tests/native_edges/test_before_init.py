@@ -57,7 +57,7 @@ def calls(value: Any, name: str) -> list[Callable[[], Any]]:
         (_core.DeltaChannel(),),
         ((), "stop", 1, "reasoning"),
         (print, 0),
-        (recipe, None, 0, False, None),
+        (recipe, None, None, None, 0, False, None),
     ]
     return [lambda arguments=arguments: run(getattr(value, name)(*arguments)) for arguments in given]  # type: ignore[misc]
 

@@ -18,7 +18,7 @@ import unspool
 from unspool import ArgumentError, Parser, TokenStreamer, Vocabulary, _core
 from unspool.core.format.compile_format import compile_format
 from unspool.core.stream.stream_options import CORE_OPTIONS, DELIVERY_OPTIONS, PARSER_OPTIONS, Option
-from unspool.core.stream.stream_recipe import make_recipe
+from unspool.core.stream.stream_recipe import RECIPE_OPTIONS, make_recipe, recipe_options
 from unspool.generation import stream_generator
 
 ROOT = Path(__file__).parents[2]
@@ -74,26 +74,31 @@ def test_every_option_is_passed_on(name: str, monkeypatch: pytest.MonkeyPatch) -
     class Seen(Exception):
         pass
 
-    def see(options: Any) -> Any:
-        given.update(options)
+    def see(*arguments: Any, **delivery: Any) -> Any:
+        if len(arguments) == 4:  # of `choose_recipe`
+            arguments = (None, *arguments[:3], None, None, arguments[3])
+        given.clear()
+        given.update(delivery, tokenizer=arguments[3], prompt=arguments[4], reasoning_field=arguments[5])
+        given.update(zip(RECIPE_OPTIONS, arguments[6], strict=True))
         raise Seen
 
     value = object()
-    monkeypatch.setattr(sys.modules["unspool.streams.parser"], "choose_recipe", see)
+    for module in ("unspool.streams.parser", "unspool.streams.token_streamer"):
+        monkeypatch.setattr(sys.modules[module], "begin_stream", see)
     if name in PARSER_OPTIONS:
         with pytest.raises(Seen):
             Parser("hermes", **{name: value})
-        assert given.pop(name) is value
+        assert given[name] is value
+        assert given.keys() == PARSER_OPTIONS.keys()
     if name in STREAMER_OPTIONS and name != "skip_prompt":
         with pytest.raises(Seen):
             TokenStreamer(BYTE, "hermes", **{name: value})
         assert given[name] is value
     monkeypatch.setattr(sys.modules["unspool.streams.parse_batch"], "choose_recipe", see)
-    if name in PARSER_OPTIONS:
+    if name in (*RECIPE_OPTIONS, "tokenizer"):
         with pytest.raises(Seen):
             unspool.parse_batch([], "hermes", **{name: value})
         assert given[name] is value
-        assert given.keys() >= PARSER_OPTIONS.keys()
 
 
 def stub_defaults(name: str) -> dict[str, Any]:
@@ -188,6 +193,6 @@ def test_defaults_are_the_structs() -> None:
     text = 'a <tool_call>{"name": "f", "arguments": {"a": [1, 2]}}</tool_call> b'
     bare = _core.TokenStreamer(_core.StreamRecipe(compile_format("hermes"), {"id_seed": 1}))
     given = {name: option.default for name, option in PARSER_OPTIONS.items()}
-    recipe = make_recipe({**given, "format": "hermes", "tools": None, "id_seed": 1})
+    recipe, _ = make_recipe("hermes", recipe_options({**given, "id_seed": 1}))
     full = _core.TokenStreamer(recipe)
     assert bare.parse_chunk(text, None, "stop") == full.parse_chunk(text, None, "stop")

@@ -1,29 +1,83 @@
-"""Resolves the format of a stream and compiles its recipe."""
+"""Resolves the format of a stream, and compiles what streams with the same arguments share."""
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
-from unspool._core import Format, FormatSource, StreamRecipe
-from unspool.core.stream.stream_recipe import make_recipe
+from unspool._core import Format, StreamRecipe, ToolSchemas, Vocabulary
+from unspool.core.format.registry import revision
+from unspool.core.recent import Recent
+from unspool.core.stream.stream_recipe import RECIPE_OPTIONS, make_recipe
+from unspool.core.stream.tool_choice import check_offered
 from unspool.formats.choose_format import choose_format, kept_reasoning
+from unspool.formats.format_file import FormatFile
 
-__all__ = ["choose_recipe"]
+__all__ = ["Recipe", "choose_recipe"]
+
+_SIZE = 16  # of the recipes that are kept, for each vocabulary
+_text_recipes = Recent(_SIZE)
+_id_recipes: weakref.WeakKeyDictionary[Vocabulary, Recent] = weakref.WeakKeyDictionary()
+_OPTION = {name: place for place, name in enumerate(RECIPE_OPTIONS)}
+
+
+class Recipe:
+    """What streams with the same arguments share.
+
+    Attributes:
+        tool: The name of the tool that must be called.
+        tag_formats: The format and the reasoning that a stray tag is compared with; None: a tag means nothing.
+        offers: The format that should read the calls of the tools; None: calls are not read.
+    """
+
+    __slots__ = ("native", "offers", "tag_formats", "tool")
+
+    def __init__(
+        self,
+        native: StreamRecipe,
+        tool: str | None,
+        format: str | FormatFile | Format,
+        options: tuple[Any, ...],
+    ) -> None:
+        self.native, self.tool = native, tool
+        reads_calls = not options[_OPTION["only_reasoning"]]
+        may_warn = reads_calls and options[_OPTION["start_in"]] == "auto"
+        self.tag_formats = (format, options[_OPTION["reasoning"]]) if may_warn else None
+        self.offers = format if reads_calls and options[_OPTION["tool_choice"]] != "none" else None
 
 
 def choose_recipe(
-    given: dict[str, Any],
-) -> tuple[StreamRecipe, str | FormatSource | Format, str | bool | None]:
-    """Compile what streams share; also return the chosen format and reasoning.
+    format: str | FormatFile | Format, tools: ToolSchemas | None, tokenizer: Any, options: tuple[Any, ...]
+) -> Recipe:
+    """Compile what streams share; the same arguments give the same recipe while it is among the last ones.
 
     Args:
-        given: `format`, `tools`, and every option of a `Parser` by name; others are ignored.
+        options: The values of `RECIPE_OPTIONS`.
 
     Raises:
         UnknownFormatError, ArgumentError, VocabularyError: As in `Parser`.
     """
-    kept = kept_reasoning(given["format"], given["reasoning"])
-    format, reasoning = choose_format(given["format"], given["tokenizer"], given["reasoning"])
-    if format is not given["format"]:
-        given = {**given, "format": format, "reasoning": reasoning}
-    return make_recipe(given, kept), format, reasoning
+    is_compiled = tokenizer is None or isinstance(tokenizer, Vocabulary)
+    vocabulary: Vocabulary | None = tokenizer if is_compiled else Vocabulary.from_tokenizer(tokenizer)
+    recipes = _text_recipes if vocabulary is None else _recipes_of(vocabulary)
+    has_tools = tools is None or len(tools) > 0
+    key = (format, options, has_tools, revision())
+    recipe: Recipe | None = recipes.find(key)
+    if recipe is None:
+        chosen, reasoning = choose_format(format, tokenizer, options[0])
+        if chosen is not format:  # the tokenizer may say something else next time
+            return choose_recipe(chosen, tools, tokenizer, (reasoning, *options[1:]))
+
+        def make(format: Any, options: tuple[Any, ...], has_tools: bool, _: int) -> Recipe:
+            kept = kept_reasoning(format, options[0])
+            made = make_recipe(format, options, vocabulary, has_tools=has_tools, kept=kept)
+            return Recipe(*made, format, options)
+
+        recipe = recipes.make(key, make)
+    check_offered(recipe.tool, tools)
+    return recipe
+
+
+def _recipes_of(vocabulary: Vocabulary) -> Recent:
+    found = _id_recipes.get(vocabulary)
+    return _id_recipes.setdefault(vocabulary, Recent(_SIZE)) if found is None else found

@@ -9,7 +9,8 @@ from typing import Any
 
 from unspool._core import Format, ToolSchemas
 from unspool.core.stream.message import Message
-from unspool.core.stream.stream_recipe import with_defaults
+from unspool.core.stream.stream_recipe import recipe_options, with_defaults
+from unspool.core.stream.tool_schemas import compile_tools
 from unspool.errors import ArgumentError
 from unspool.formats.format_file import FormatFile
 from unspool.streams.choose_recipe import choose_recipe
@@ -71,8 +72,10 @@ class BatchParser:
         **options: Any,
     ) -> None:
         self._threads = read_thread_count(threads)
-        given = with_defaults(format, tools, options)
-        self._recipe, _, _ = choose_recipe(given)
+        given = with_defaults(options)
+        schemas = compile_tools(tools)
+        recipe = choose_recipe(format, schemas, given["tokenizer"], recipe_options(given))
+        self._recipe = recipe.native.for_request(schemas, given["prompt"])
         self._reasoning_field = given["reasoning_field"]
 
     def parse(self, outputs: Iterable[Any], finish_reason: str | Iterable[str] = "stop") -> list[Message]:

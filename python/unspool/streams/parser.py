@@ -20,7 +20,7 @@ from unspool.core.stream.stream_options import (
     UnknownTools,
     WhiteSpace,
 )
-from unspool.core.stream.stream_recipe import with_defaults
+from unspool.core.stream.stream_recipe import recipe_options, with_defaults
 from unspool.core.stream.tool_schemas import compile_tools
 from unspool.formats.format_file import FormatFile
 from unspool.streams.choose_recipe import choose_recipe
@@ -147,7 +147,16 @@ class Parser(NativeTokenStreamer):
         rollback_window: int = 0,
         id_seed: int = 0,
     ) -> None:
-        begin_stream(self, locals())
+        begin_stream(
+            self, format, tools, tokenizer, prompt, reasoning_field,
+            # As `RECIPE_OPTIONS` lists them: `locals()` would cost more than all else.
+            (
+                reasoning, tool_choice, tool_calls_in_reasoning, unmarked_calls, also, start_in, trust,
+                strict_markers, unknown_tools, parallel_tool_calls, incomplete_calls, repair, only_reasoning,
+                max_calls, max_argument_bytes, max_depth, max_held_bytes, skip_special_tokens, white_space, stop,
+                include_stop, stop_in, keep_message, audit, labels, rollback_window, id_seed,
+            ),
+        )  # fmt: skip
 
     def finish(self, reason: str = "stop") -> Message:
         """End the stream; return the whole message, with the last deltas in `Message.deltas`.
@@ -233,25 +242,35 @@ class ChannelParser(Parser):
         closes_channel: bool = True,
         **options: Any,
     ) -> None:
-        given = with_defaults(format, tools, options)
-        begin_stream(self, given, channel=channel, choice=choice, closes_channel=closes_channel)
+        given = with_defaults(options)
+        begin_stream(
+            self, format, tools, given["tokenizer"], given["prompt"], given["reasoning_field"],
+            recipe_options(given), channel=channel, choice=choice, closes_channel=closes_channel,
+        )  # fmt: skip
 
 
-def begin_stream(stream: Parser, given: dict[str, Any], **delivery: Any) -> None:
+def begin_stream(
+    stream: Parser,
+    format: str | FormatFile | Format,
+    tools: Iterable[Any] | ToolSchemas | None,
+    tokenizer: Any,
+    prompt: str | Sequence[int] | None,
+    reasoning_field: str,
+    options: tuple[Any, ...],
+    **delivery: Any,
+) -> None:
     """Run the native constructor.
 
     Args:
-        given: The format, the tools and every option by name.
+        options: The values of `RECIPE_OPTIONS`.
         delivery: The native class's arguments for the destination of the deltas.
     """
-    tools = compile_tools(given["tools"])
-    recipe, format, reasoning = choose_recipe({**given, "tools": tools})
-    stream._reasoning_field = given["reasoning_field"]
-    NativeTokenStreamer.__init__(stream, recipe, stream._reasoning_field, **delivery)
-    may_warn = given["start_in"] == "auto" and not given["only_reasoning"]
-    stream._tag_formats = (format, reasoning) if may_warn else None
-    reads_calls = given["tool_choice"] != "none" and not given["only_reasoning"]
-    stream._offered = (format, tools) if tools and reads_calls else None
+    schemas = compile_tools(tools)
+    recipe = choose_recipe(format, schemas, tokenizer, options)
+    NativeTokenStreamer.__init__(stream, recipe.native, reasoning_field, schemas, prompt, **delivery)
+    stream._reasoning_field = reasoning_field
+    stream._tag_formats = recipe.tag_formats
+    stream._offered = (recipe.offers, schemas) if schemas and recipe.offers else None
 
 
 def parse(

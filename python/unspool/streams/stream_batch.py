@@ -8,7 +8,8 @@ from typing import Any
 from unspool._core import Format, ToolSchemas, WireWriter
 from unspool._core import StreamBatch as NativeStreamBatch
 from unspool.core.stream.message import Message
-from unspool.core.stream.stream_recipe import with_defaults
+from unspool.core.stream.stream_recipe import recipe_options, with_defaults
+from unspool.core.stream.tool_schemas import compile_tools
 from unspool.errors import ArgumentError
 from unspool.formats.format_file import FormatFile
 from unspool.streams.choose_recipe import choose_recipe
@@ -51,9 +52,9 @@ class StreamBatch(NativeStreamBatch):
         if tokenizer is None:
             raise ArgumentError("tokenizer is None; a batch of token ids needs one")
         self._format = format
-        self._options = {**options, "tokenizer": tokenizer}
-        given = with_defaults(format, None, self._options)
-        choose_recipe(given)  # raises if an option is invalid
+        self._options = given = with_defaults({**options, "tokenizer": tokenizer})
+        recipe = choose_recipe(format, None, tokenizer, recipe_options(given))
+        recipe.native.for_request(None, given["prompt"])  # raises if it is invalid
         self._reasoning_field = given["reasoning_field"]
         self._end_ids = None if end_ids is None else list(end_ids)
         super().__init__(read_thread_count(threads), self._reasoning_field)
@@ -86,10 +87,12 @@ class StreamBatch(NativeStreamBatch):
             TypeError, ArgumentError: An option is invalid, or another slot has this writer and choice.
             StreamError: The writer's response has ended, or another batch uses the writer.
         """
-        if prompt is not None:
-            options["prompt"] = prompt
-        recipe, _, _ = choose_recipe(with_defaults(self._format, tools, {**self._options, **options}))
-        return self._add(recipe, writer, choice, deltas, self._end_ids)
+        given = with_defaults({**self._options, **options}) if options else self._options
+        if prompt is None:
+            prompt = given["prompt"]
+        schemas = compile_tools(tools)
+        recipe = choose_recipe(self._format, schemas, given["tokenizer"], recipe_options(given))
+        return self._add(recipe.native, schemas, prompt, writer, choice, deltas, self._end_ids)
 
     def message(self, slot: int) -> Message:
         """The message of a slot so far, without deltas.

@@ -25,6 +25,9 @@ from unspool.streams.parser import Parser, begin_stream
 __all__ = ["TokenStreamer"]
 
 
+_FIRST_PUT = {None: "row_is_prompt", True: "prompt", False: "output"}
+
+
 class TokenStreamer(Parser):
     """One answer's stream of token ids.
 
@@ -96,13 +99,16 @@ class TokenStreamer(Parser):
         if tokenizer is None:
             raise ArgumentError("tokenizer is None; a streamer of token ids needs one")
         begin_stream(
-            self,
-            {**locals(), "only_reasoning": False},
-            channel=channel,
-            choice=choice,
-            closes_channel=closes_channel,
-            first_put={None: "row_is_prompt", True: "prompt", False: "output"}[skip_prompt],
-        )
+            self, format, tools, tokenizer, prompt, reasoning_field,
+            # As `RECIPE_OPTIONS` lists them; False is `only_reasoning`.
+            (
+                reasoning, tool_choice, tool_calls_in_reasoning, unmarked_calls, also, start_in, trust,
+                strict_markers, unknown_tools, parallel_tool_calls, incomplete_calls, repair, False,
+                max_calls, max_argument_bytes, max_depth, max_held_bytes, skip_special_tokens, white_space, stop,
+                include_stop, stop_in, keep_message, audit, labels, rollback_window, id_seed,
+            ),
+            channel=channel, choice=choice, closes_channel=closes_channel, first_put=_FIRST_PUT[skip_prompt],
+        )  # fmt: skip
 
     def end(self, finish_reason: str = "stop") -> list[Delta]:
         """End the stream; get the last deltas. Its `message` is whole then."""

@@ -8,15 +8,16 @@ from typing import Any
 
 from unspool._core import StreamRecipe, ToolSchemas
 from unspool._core import TokenStreamer as NativeTokenStreamer
+from unspool.core.format.registry import revision
 from unspool.core.stream.message import build_message
-from unspool.core.stream.stream_recipe import make_recipe, with_defaults
+from unspool.core.stream.stream_recipe import make_recipe, recipe_options, with_defaults
 
 __all__ = ["find_format_of_calls"]
 
 #: The family that most models imitate; the stream reads all others beside it.
 _OWN = "hermes"
 #: No family's call begins with another character.
-_BEGINNING = re.compile(r"[^\s\w.,;:!?'\"-]")
+_BEGINNING = r"[^\s\w.,;:!?'\"-]"
 _logged: set[tuple[str, str]] = set()
 
 
@@ -28,9 +29,9 @@ def find_format_of_calls(content: str, format: Any, tools: ToolSchemas) -> str |
     Args:
         content: What the stream of `format` left as text.
     """
-    if not _BEGINNING.search(content):
+    if not re.search(_BEGINNING, content):
         return None
-    stream = NativeTokenStreamer(_recipe(tools))
+    stream = NativeTokenStreamer(_recipe(revision()), tools=tools)
     stream.parse_chunk(content, None, "stop")
     calls = build_message(stream, [], "reasoning_content").tool_calls
     found = next((call.written_as or _OWN for call in calls if call.is_complete), None)
@@ -47,6 +48,7 @@ def find_format_of_calls(content: str, format: Any, tools: ToolSchemas) -> str |
     return found
 
 
-@functools.lru_cache(maxsize=64)
-def _recipe(tools: ToolSchemas) -> StreamRecipe:
-    return make_recipe(with_defaults(_OWN, tools, {"also": "any", "unknown_tools": "content"}))
+@functools.lru_cache(maxsize=1)
+def _recipe(_: int) -> StreamRecipe:
+    """Made anew when another format is registered."""
+    return make_recipe(_OWN, recipe_options(with_defaults({"also": "any", "unknown_tools": "content"})))[0]

@@ -11,9 +11,10 @@ from unspool._core import FormatSource
 from unspool.core.fork_safety import ForkSafeLock
 from unspool.errors import FormatError, UnknownFormatError
 
-__all__ = ["add_source", "find_source", "sources"]
+__all__ = ["add_source", "find_source", "revision", "sources"]
 
 _registered: dict[str, FormatSource] = {}
+_registrations: list[str] = []  # the names, in order; it only grows
 _lock = ForkSafeLock()
 _SEPARATORS = str.maketrans("", "", "-_.")
 
@@ -101,3 +102,9 @@ def add_source(source: FormatSource) -> None:
             if _folded(name) in taken:
                 raise FormatError(f"{source.source}: the name '{name}' is taken; choose another")
         _registered[source.name] = source
+        _registrations.append(source.name)
+
+
+def revision() -> int:
+    """A number that grows when a format is registered: what was made of names before may be out of date."""
+    return len(_registrations)

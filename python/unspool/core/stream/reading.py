@@ -7,7 +7,8 @@ from typing import Any
 
 from unspool._core import Format, TokenStreamer, ToolSchemas, Vocabulary
 from unspool.core.stream.message import Message, build_message
-from unspool.core.stream.stream_recipe import make_recipe, with_defaults
+from unspool.core.stream.stream_recipe import make_recipe, recipe_options, with_defaults
+from unspool.core.stream.tool_schemas import compile_tools
 
 __all__ = ["read_chunks"]
 
@@ -21,8 +22,10 @@ def read_chunks(
     vocabulary: Vocabulary | None = None,
 ) -> Message:
     """Parse the chunks of one output, each text or token ids, as a `Parser` does."""
-    given = with_defaults(format, tools, {"prompt": prompt, "tokenizer": vocabulary})
-    streamer = TokenStreamer(make_recipe(given), given["reasoning_field"])
+    schemas = compile_tools(tools)
+    has_tools = schemas is None or len(schemas) > 0
+    recipe, _ = make_recipe(format, recipe_options(with_defaults({})), vocabulary, has_tools=has_tools)
+    streamer = TokenStreamer(recipe, tools=schemas, prompt=prompt)
     for chunk in chunks:
         streamer.parse_chunk(*((chunk, None) if isinstance(chunk, str) else (None, chunk)))
     streamer.parse_chunk(None, None, "stop")

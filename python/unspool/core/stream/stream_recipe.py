@@ -2,59 +2,75 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 from typing import Any
 
-from unspool._core import Format, StreamRecipe
+from unspool._core import Format, FormatSource, StreamRecipe, Vocabulary
 from unspool.core.format.compile_format import compile_format
 from unspool.core.stream.stream_options import PARSER_OPTIONS, START_IN
 from unspool.core.stream.tool_choice import read_tool_choice
-from unspool.core.stream.tool_schemas import compile_tools
-from unspool.core.vocabulary.vocabulary_sources import from_tokenizer
 from unspool.errors import ArgumentError
 
-__all__ = ["make_recipe", "with_defaults"]
+__all__ = ["RECIPE_OPTIONS", "make_recipe", "recipe_options", "with_defaults"]
+
+_DEFAULTS = {name: option.default for name, option in PARSER_OPTIONS.items()}
+
+#: The options that streams share; the others are a request's own, or the tokenizer. `reasoning` is the first.
+RECIPE_OPTIONS = tuple(
+    name for name in PARSER_OPTIONS if name not in ("prompt", "tokenizer", "reasoning_field")
+)
+
+#: The values of these options, as a tuple, of all options by name.
+recipe_options = operator.itemgetter(*RECIPE_OPTIONS)
 
 
-def with_defaults(format: Any, tools: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return every option of a `Parser` by name, and the format and the tools.
+def with_defaults(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return every option of a `Parser` by name.
 
     Raises:
         TypeError: An option does not exist.
     """
-    unknown = sorted(options.keys() - PARSER_OPTIONS)
-    if unknown:
+    given = {**_DEFAULTS, **options}
+    if len(given) > len(_DEFAULTS):
+        unknown = sorted(options.keys() - PARSER_OPTIONS)
         raise TypeError(f"there is no option {', '.join(map(repr, unknown))}; see unspool.Parser")
-    given = {name: option.default for name, option in PARSER_OPTIONS.items()}
-    return {**given, **options, "format": format, "tools": tools}
+    return given
 
 
-def make_recipe(given: dict[str, Any], kept: Format | None = None) -> StreamRecipe:
-    """Compile what streams share.
+def make_recipe(
+    format: str | FormatSource | Format,
+    options: tuple[Any, ...],
+    vocabulary: Vocabulary | None = None,
+    *,
+    has_tools: bool = True,
+    kept: Format | None = None,
+) -> tuple[StreamRecipe, str | None]:
+    """Compile what streams share; also return the name of the tool that `tool_choice` asks for.
 
     Args:
-        given: `format`, `tools`, and every option of a `Parser` by name; others are ignored. The format does
-            not depend on the tokenizer.
+        format: A format that does not depend on the tokenizer.
+        options: The values of `RECIPE_OPTIONS`.
+        has_tools: Whether the tools are unknown, or there are some.
         kept: The format whose reasoning stays in the content, opening tag included.
 
     Raises:
-        UnknownFormatError, ArgumentError, VocabularyError: As in `Parser`.
+        UnknownFormatError, ArgumentError: As in `Parser`.
     """
-    tokenizer, start_in = given["tokenizer"], given["start_in"]
-    vocabulary = None if tokenizer is None else from_tokenizer(tokenizer)
+    given = dict(zip(RECIPE_OPTIONS, options, strict=True))
     if given["strict_markers"] and vocabulary is None:
         raise ArgumentError(
             "strict_markers knows markers by their token ids; pass tokenizer=, and feed token ids"
         )
-    schemas = compile_tools(given["tools"])
-    named, required, off = read_tool_choice(given["tool_choice"], schemas)
+    named, required, off = read_tool_choice(given["tool_choice"], None)
+    start_in = given["start_in"]
     if start_in not in START_IN:
         raise ArgumentError(f"start_in is '{start_in}'; use 'auto', 'content' or 'reasoning'")
     compiled = compile_format(
-        given["format"],
+        format,
         reasoning=given["reasoning"],
         tool_calls_in_reasoning=given["tool_calls_in_reasoning"],
-        tools=not off and (schemas is None or len(schemas) > 0),
+        tools=not off and has_tools,
         tool_choice=named,
         required=required,
         unmarked_calls=given["unmarked_calls"],
@@ -64,4 +80,4 @@ def make_recipe(given: dict[str, Any], kept: Format | None = None) -> StreamReci
         strict_markers=given["strict_markers"],
     )
     starts = None if start_in == "auto" else start_in == "reasoning"
-    return StreamRecipe(compiled, given, schemas, vocabulary, given["prompt"], starts, kept)
+    return StreamRecipe(compiled, given, vocabulary, starts, kept), named

@@ -8,7 +8,7 @@ from typing import Any
 from unspool._core import ToolSchemas
 from unspool.errors import ArgumentError
 
-__all__ = ["grammar_choice", "read_tool_choice"]
+__all__ = ["check_offered", "grammar_choice", "read_tool_choice"]
 
 
 def read_tool_choice(
@@ -30,11 +30,16 @@ def read_tool_choice(
         if not isinstance(name, str):
             raise ArgumentError("tool_choice names no tool; write {'function': {'name': ...}}")
         choice = name
-    if schemas is not None and choice not in schemas:
-        raise ArgumentError(
-            f"tool_choice is '{choice}'; use 'auto', 'none', 'required' or the name of one of the tools"
-        )
+    check_offered(choice, schemas)
     return choice, False, False
+
+
+def check_offered(tool: str | None, schemas: ToolSchemas | None) -> None:
+    """Raise ArgumentError if a tool is named and is none of a request's known tools."""
+    if tool is not None and schemas is not None and tool not in schemas:
+        raise ArgumentError(
+            f"tool_choice is '{tool}'; use 'auto', 'none', 'required' or the name of one of the tools"
+        )
 
 
 def grammar_choice(choice: str | Mapping[str, Any] | None) -> str:
