@@ -68,7 +68,6 @@ struct Records {
   Record token_counts{module, "TokenCounts", {"content", "reasoning", "tool_calls"}};
   py::object no_counts = module.attr("TokenCounts")();
   py::object repairs = module.attr("_repairs");
-  py::object loads = py::module_::import("json").attr("loads");
   py::tuple nothing{};
   std::array<py::object, 3> statuses{};
   std::array<py::object, 5> reasons{};
@@ -156,7 +155,8 @@ py::object make_message(const Message& message, const TokenCounts& counts, std::
     return py::make_tuple(to_str(to_string(item.fate)), to_str(item.text));
   });
   const py::object fields =
-      extra.empty() ? py::object(py::dict()) : call_with(types.loads, to_str(extra));
+      extra.empty() ? py::object(py::dict())
+                    : call_with(py::module_::import("json").attr("loads"), to_str(extra));
   // The object that the request was made with, shared by all its calls.
   const py::object schemas = message.tool_calls.empty() || !tools
                                  ? py::object(py::none())

@@ -12,7 +12,7 @@
 namespace unspool::bindings {
 
 /// Imports the classes of messages and labels, so that creating one cannot switch threads before it
-/// has read its stream. Call before a stream exists.
+/// has read its stream. Call before a stream is locked.
 void import_message_types();
 
 /// Creates an unspool.core.stream.message.Message. `extra`: a JSON object, or empty. `tools`: the

@@ -165,6 +165,7 @@ class Outputs {
 
 py::list parse(const StreamRecipe& recipe, const py::tuple& outputs,
                const py::object& finish_reasons, unsigned threads, const py::str& reasoning_field) {
+  import_message_types();
   const Outputs read(outputs, finish_reasons);
   check_ids(recipe, read.list());
   std::vector<ParsedOutput> parsed;

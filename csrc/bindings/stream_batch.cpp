@@ -198,6 +198,7 @@ const TokenStreamer& stream(PyStreamBatch& self, Slot slot) {
 }
 
 py::object message_of_slot(PyStreamBatch& self, Slot slot, const py::str& reasoning_field) {
+  import_message_types();
   const StateGuard guard(self.loan->lock);
   return make_message(stream(self, slot), py::tuple(), reasoning_field);
 }

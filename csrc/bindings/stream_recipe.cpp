@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "bindings/gil.h"
-#include "bindings/message_type.h"
 #include "bindings/native_class.h"
 #include "bindings/python_types.h"
 #include "stream/stream_options.h"
@@ -118,8 +117,6 @@ std::shared_ptr<StreamRecipe> make_recipe(const std::shared_ptr<Format>& format,
                                           const std::shared_ptr<Vocabulary>& vocabulary,
                                           const std::optional<bool>& starts_in_reasoning,
                                           const std::shared_ptr<Format>& kept_reasoning) {
-  // Now, because an import may switch threads, which must not happen while a stream is read.
-  import_message_types();
   auto recipe = std::make_shared<StreamRecipe>();
   recipe->format = format;
   read_options(options, recipe->options);

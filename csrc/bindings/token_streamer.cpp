@@ -296,6 +296,7 @@ const char* region_name(Region region) {
 
 py::object message(const PyTokenStreamer& self, const py::tuple& deltas,
                    const py::str& reasoning_field) {
+  import_message_types();
   return make_message(*Look(self), deltas, reasoning_field);
 }
 
@@ -384,6 +385,7 @@ void register_token_streamer(py::module_& module) {
       .def("_message", &message, py::arg("deltas"), py::arg("reasoning_field"))
       .def("labels",
            [](const PyTokenStreamer& self) {
+             import_message_types();
              const Look look(self);
              if (look->labels() == nullptr) {
                throw ArgumentError("this stream keeps no labels; pass labels=True");

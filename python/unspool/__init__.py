@@ -16,9 +16,6 @@ from unspool._core import (
     WireWriter,
     __version__,
 )
-from unspool.core.stream.labels import Labels, LabelSpan
-from unspool.core.stream.loss_mask import loss_mask, sum_logprobs
-from unspool.core.stream.message import MalformedText, Message, TokenCounts, ToolCall
 from unspool.errors import (
     ArgumentError,
     ChannelCancelledError,
@@ -39,7 +36,7 @@ from unspool.streams.parse_batch import BatchParser, parse_batch
 from unspool.streams.parser import Parser, parse
 from unspool.streams.token_streamer import TokenStreamer
 
-# The rest is imported at its first use: it needs asyncio, logging and ssl, which take longer than all of the above.
+# The rest is imported at its first use: it needs asyncio, dataclasses, logging and ssl, which take longer than all of the above.
 _MODULE_OF = {
     "Bridge": "generation.bridging",
     "ConditioningHook": "generation",
@@ -50,6 +47,10 @@ _MODULE_OF = {
     "GenerationDefaults": "generation",
     "Grammar": "writing.grammar.result",
     "InferenceConfig": "integrations.easydel",
+    "LabelSpan": "core.stream.labels",
+    "Labels": "core.stream.labels",
+    "MalformedText": "core.stream.message",
+    "Message": "core.stream.message",
     "PartialArguments": "core.stream.partial_arguments",
     "PreCompileConfig": "integrations.easydel",
     "PrefillConfig": "generation.prefill",
@@ -63,6 +64,8 @@ _MODULE_OF = {
     "StreamGenerator": "generation",
     "StreamMetrics": "generation",
     "StreamResult": "generation",
+    "TokenCounts": "core.stream.message",
+    "ToolCall": "core.stream.message",
     "Violation": "core.schema.schema_check",
     "add_special_tokens": "integrations.special_tokens",
     "bridge": "generation.bridging",
@@ -72,12 +75,17 @@ _MODULE_OF = {
     "iterate_streamer": "integrations.iterate_streamer",
     "json_grammar": "writing.grammar.json_answer",
     "learn": "formats.learning",
+    "loss_mask": "core.stream.loss_mask",
     "prepare_messages": "generation.prompts.history",
+    "sum_logprobs": "core.stream.loss_mask",
     "to_partial_args": "core.stream.partial_arguments",
 }
 
 if TYPE_CHECKING:
     from unspool.core.schema.schema_check import Violation
+    from unspool.core.stream.labels import Labels, LabelSpan
+    from unspool.core.stream.loss_mask import loss_mask, sum_logprobs
+    from unspool.core.stream.message import MalformedText, Message, TokenCounts, ToolCall
     from unspool.core.stream.partial_arguments import PartialArguments, to_partial_args
     from unspool.core.vocabulary.slow_detokenizer import SlowDetokenizer
     from unspool.formats.detection import Detection, Evidence, detect

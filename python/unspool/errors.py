@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import queue
+from _queue import Empty  # `queue.Empty`; the rest of `queue` takes longer to load than this package's errors
 
 __all__ = [
     "ArgumentError",
@@ -69,5 +69,5 @@ class PrefillError(UnspoolError, RuntimeError):
     """A prompt cannot be prepared for the model: it is empty, or its processor returned invalid data."""
 
 
-class StreamTimeout(ChannelTimeoutError, queue.Empty):
+class StreamTimeout(ChannelTimeoutError, Empty):
     """The model produced no token in time. Also a `queue.Empty`, which transformers' streamers raise."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import _thread
 import os
-import threading
 from collections.abc import Callable
 
 __all__ = ["ForkSafeLock", "in_child"]
@@ -23,7 +23,7 @@ class ForkSafeLock:
         in_child(self._reset)
 
     def _reset(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = _thread.allocate_lock()
 
     def __enter__(self) -> None:
         self._lock.acquire()

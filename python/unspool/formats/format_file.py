@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unspool._core import Format, FormatSource
@@ -178,11 +177,15 @@ def read_format(path: str | os.PathLike[str]) -> FormatFile:
     Raises:
         FormatError: The file is not valid TOML or not a valid format; the message has line and column.
     """
+    from pathlib import Path  # not before: importing unspool stays light
+
     return FormatFile(read_text(path), Path(path).name)
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
     """Return the text of a format file. Raises FormatError if it is not UTF-8."""
+    from pathlib import Path  # not before: importing unspool stays light
+
     file = Path(path)
     try:
         return file.read_text(encoding="utf-8")

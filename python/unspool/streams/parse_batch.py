@@ -5,15 +5,17 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Iterable, Mapping, Set
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unspool._core import Format, ToolSchemas
-from unspool.core.stream.message import Message
 from unspool.core.stream.stream_recipe import recipe_options, with_defaults
 from unspool.core.stream.tool_schemas import compile_tools
 from unspool.errors import ArgumentError
 from unspool.formats.format_file import FormatFile
 from unspool.streams.choose_recipe import choose_recipe
+
+if TYPE_CHECKING:
+    from unspool.core.stream.message import Message
 
 __all__ = ["BatchParser", "parse_batch", "read_thread_count"]
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from unspool._core import Delta, DeltaChannel, Format, ToolSchemas
 from unspool._core import TokenStreamer as NativeTokenStreamer
 from unspool.core.format.other_families import Also
-from unspool.core.stream.message import Message, build_message
 from unspool.core.stream.snapshots import seal, unseal
 from unspool.core.stream.stream_options import (
     IncompleteCalls,
@@ -29,6 +28,8 @@ from unspool.streams.wrong_format import find_format_of_calls
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+    from unspool.core.stream.message import Message
 
 __all__ = ["ChannelParser", "Parser", "begin_stream", "parse"]
 
@@ -203,7 +204,7 @@ class Parser(NativeTokenStreamer):
         return stream
 
     def _whole(self, deltas: list[Delta]) -> Message:
-        message = build_message(self, deltas, self._reasoning_field)
+        message = self._message(tuple(deltas), self._reasoning_field)
         if self._tag_formats and not message.reasoning and message.content and not self._has_prompt:
             warn_of_stray_tag(message.content, *self._tag_formats)
         if self._offered and message.content and not message.tool_calls:
@@ -213,7 +214,7 @@ class Parser(NativeTokenStreamer):
     @property
     def message(self) -> Message:
         """The message so far."""
-        return build_message(self, [], self._reasoning_field)
+        return self._message((), self._reasoning_field)
 
     def parse(self, output: str | bytes | Sequence[int], finish_reason: str = "stop") -> Message:
         """Parse a whole output, text or token ids: one chunk and the end."""

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unspool._core import Format, ToolSchemas, WireWriter
 from unspool._core import StreamBatch as NativeStreamBatch
-from unspool.core.stream.message import Message
 from unspool.core.stream.stream_recipe import recipe_options, with_defaults
 from unspool.core.stream.tool_schemas import compile_tools
 from unspool.errors import ArgumentError
 from unspool.formats.format_file import FormatFile
 from unspool.streams.choose_recipe import choose_recipe
 from unspool.streams.parse_batch import read_thread_count
+
+if TYPE_CHECKING:
+    from unspool.core.stream.message import Message
 
 __all__ = ["StreamBatch"]
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unspool._core import Delta, DeltaChannel, Format, ToolSchemas
 from unspool.core.format.other_families import Also
-from unspool.core.stream.message import Message
 from unspool.core.stream.stream_options import (
     IncompleteCalls,
     ReasoningField,
@@ -21,6 +20,9 @@ from unspool.core.stream.stream_options import (
 from unspool.errors import ArgumentError
 from unspool.formats.format_file import FormatFile
 from unspool.streams.parser import Parser, begin_stream
+
+if TYPE_CHECKING:
+    from unspool.core.stream.message import Message
 
 __all__ = ["TokenStreamer"]
 

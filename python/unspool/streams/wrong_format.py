@@ -9,7 +9,6 @@ from typing import Any
 from unspool._core import StreamRecipe, ToolSchemas
 from unspool._core import TokenStreamer as NativeTokenStreamer
 from unspool.core.format.registry import revision
-from unspool.core.stream.message import build_message
 from unspool.core.stream.stream_recipe import make_recipe, recipe_options, with_defaults
 
 __all__ = ["find_format_of_calls"]
@@ -33,7 +32,7 @@ def find_format_of_calls(content: str, format: Any, tools: ToolSchemas) -> str |
         return None
     stream = NativeTokenStreamer(_recipe(revision()), tools=tools)
     stream.parse_chunk(content, None, "stop")
-    calls = build_message(stream, [], "reasoning_content").tool_calls
+    calls = stream._message((), "reasoning_content").tool_calls
     found = next((call.written_as or _OWN for call in calls if call.is_complete), None)
     own = getattr(format, "name", format)
     if found is None or found == own:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import weakref
 from typing import Any, Literal
 
@@ -138,6 +137,8 @@ def export_format(
     Raises:
         UnknownFormatError, ArgumentError: As in `compile_format`.
     """
+    import json  # not before: importing unspool stays light
+
     source, used = _read_reasoning(format, reasoning, tool_calls_in_reasoning)
     made: dict[str, Any] = {"unspool_format": 2, "format": _keys(source)}
     if used is not True:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
+import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from unspool._core import FormatSource
 from unspool.core.fork_safety import ForkSafeLock
 from unspool.errors import FormatError, UnknownFormatError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["add_source", "find_source", "revision", "sources"]
 
@@ -20,16 +23,14 @@ _SEPARATORS = str.maketrans("", "", "-_.")
 
 
 @functools.cache
-def _files() -> Mapping[str, Any]:
+def _files() -> Mapping[str, Path]:
     """The package's files by format name, unread."""
-    from importlib.resources import files  # takes as long to import as the rest of this module
+    from pathlib import Path  # not before: importing unspool stays light
 
-    folder = files("unspool") / "parsers"  # an editable install has the files elsewhere
-    return {
-        entry.name.removesuffix(".toml"): entry
-        for entry in sorted(folder.iterdir(), key=lambda entry: entry.name)
-        if entry.name.endswith(".toml")
-    }
+    # An editable install has several folders, and the files in one of them.
+    folders = (Path(path, "parsers") for path in sys.modules["unspool"].__path__)
+    folder = next(filter(Path.is_dir, folders))
+    return {file.stem: file for file in sorted(folder.glob("*.toml"))}
 
 
 def _folded(name: str) -> str:
@@ -44,8 +45,8 @@ def _folded_files() -> Mapping[str, str]:
 
 @functools.cache
 def _shipped(name: str) -> FormatSource:
-    entry = _files()[name]
-    return FormatSource(entry.read_text(encoding="utf-8"), entry.name)
+    file = _files()[name]
+    return FormatSource(file.read_text(encoding="utf-8"), file.name)
 
 
 @functools.cache
@@ -84,6 +85,8 @@ def find_source(name: str) -> FormatSource:
         )
     if key in _aliases():
         return _shipped(_aliases()[key])
+    import difflib  # only this error needs it
+
     near = difflib.get_close_matches(name.lower(), [*_files(), *_aliases(), *_registered], n=3)
     hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
     raise UnknownFormatError(f"unknown format '{name}'; {hint}`unspool formats` lists all")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import weakref
 from collections.abc import Mapping
 from typing import Any
@@ -30,6 +29,8 @@ def format_from_response_template(
         FormatError: The template is invalid or not supported; the message names the field.
         ArgumentError: The tokenizer has no response template.
     """
+    import json  # not before: importing unspool stays light
+
     template = _find_template(template_or_tokenizer)
     try:
         text = json.dumps(template, ensure_ascii=False, allow_nan=False)
