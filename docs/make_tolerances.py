@@ -18,8 +18,8 @@ RULES = DOCS.parent / "tests" / "parser" / "tolerances.toml"
 HEAD = """# Tolerances
 
 Models deviate from their templates. This page lists the deviations that the parser accepts, and the result. Each rule belongs to
-the parser and applies to every format. Format files do not mention them. The last two groups apply only with `repair=True`
-and with `also=`: without the first the calls there are malformed, without the second they are content.
+the parser and applies to every format. Format files do not mention them. The last three groups apply only with `repair=True`,
+with `also=` and with `unmarked_calls=True`: without the first the calls there are malformed, without the others they are content.
 
 `python docs/make_tolerances.py` makes this page from `tests/parser/tolerances.toml`, and a test compares. That file has cases for
 each rule, and a test parses each case at every split. [How it works](how-it-works.md) explains some rules in more detail.

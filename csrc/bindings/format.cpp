@@ -106,16 +106,20 @@ void register_others(py::module_& module) {
   py::class_<OtherFamilies, std::shared_ptr<OtherFamilies>> others(module, "OtherFamilies",
                                                                    py::is_final());
   others
-      .def(py::init([](const std::vector<const FormatSource*>& sources) {
-             std::vector<Program> programs;
-             for (const FormatSource* source : sources) programs.push_back(source->program);
-             return std::make_shared<OtherFamilies>(programs);
-           }),
-           py::arg("sources"))
+      .def(py::init(
+               [](const std::vector<const FormatSource*>& sources, const FormatSource* unmarked) {
+                 std::vector<Program> programs;
+                 for (const FormatSource* source : sources) programs.push_back(source->program);
+                 const Program* own = unmarked == nullptr ? nullptr : &unmarked->program;
+                 return std::make_shared<OtherFamilies>(programs, own);
+               }),
+           py::arg("sources"), py::arg("unmarked") = nullptr)
       .def_property_readonly("names", [](const OtherFamilies& self) {
         std::vector<std::string> names;
-        for (std::size_t i = 0; i < self.size(); ++i)
-          names.emplace_back(self.name(static_cast<OtherFamilies::Index>(i)));
+        for (std::size_t i = 0; i < self.size(); ++i) {
+          const auto family = static_cast<OtherFamilies::Index>(i);
+          if (self.unmarked_way(family) == nullptr) names.emplace_back(self.name(family));
+        }
         return names;
       });
   refuse_pickle(others, "OtherFamilies");

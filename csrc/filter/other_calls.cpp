@@ -33,6 +33,12 @@ std::size_t held_bytes(const EventParser& parser) {
   return held.bytes();
 }
 
+bool may_be_named(std::string_view text, const UnmarkedWay& way, const ToolSchemas& tools) {
+  NamedStart start;
+  start.put(text, way, tools);
+  return start.state() != NamedStart::State::failed;
+}
+
 bool is_text(const Event& event) {
   if (event.kind == EventKind::malformed) return event.index < 0;
   return event.kind == EventKind::content && std::string_view(event.reason) != kHeaded;
@@ -199,21 +205,30 @@ void OtherCalls::begin(const std::vector<Family>& families, std::size_t opener_b
   judged_bytes_ = read_bytes_;
   call_bytes_ = 0;
   first_call_ = calls_;
-  for (const Family family : families) {
-    if (families_->name(family) == own_->program().name) continue;
-    readers_.push_back({.family = family, .parser = make_parser(family)});
-  }
   std::string opener;
   for (std::size_t i = 0; opener.size() < opener_bytes; ++i) {
     const std::string& text = waiting_[i].text;
     opener.append(text, i == 0 ? first_byte_ : 0, opener_bytes - opener.size());
+  }
+  for (const Family family : families) {
+    const UnmarkedWay* way = families_->unmarked_way(family);
+    if (way == nullptr ? families_->name(family) == own_->program().name
+                       : !may_be_named(opener, *way, *options_.tools))
+      continue;
+    readers_.push_back({.family = family, .parser = make_parser(family)});
+    Reader& reader = readers_.back();
+    if (way != nullptr) reader.parser->put_text(way->opener, 0, reader.events);
   }
   const std::uint64_t token_end = waiting_[piece_bytes_ == 0 ? piece_ - 1 : piece_].token_end;
   put_to_readers(opener, token_end, out);
 }
 
 void OtherCalls::put_to_readers(std::string_view text, std::uint64_t token_end, Events& out) {
-  for (Reader& reader : readers_) reader.parser->put_text(text, token_end, reader.events);
+  for (Reader& reader : readers_) {
+    const UnmarkedWay* way = families_->unmarked_way(reader.family);
+    if (way != nullptr) reader.start.put(text, *way, *options_.tools);
+    reader.parser->put_text(text, token_end, reader.events);
+  }
   act(out);
 }
 
@@ -227,6 +242,9 @@ void OtherCalls::act(Events& out) {
         readers_.clear();
         readers_.push_back(std::move(first));
       }
+      // The audit leaves out the opener, which the output lacks.
+      const UnmarkedWay* way = families_->unmarked_way(readers_[i].family);
+      if (way != nullptr && !has_call()) call_bytes_ = way->opener.size();
       count(readers_[i], out);
       verdict = judge(readers_[i]);
     }
@@ -248,6 +266,7 @@ void OtherCalls::act(Events& out) {
 
 // `call`: the last event that has been judged is the end of a call that counts.
 OtherCalls::Verdict OtherCalls::judge(Reader& reader) const {
+  if (reader.start.state() == NamedStart::State::failed) return Verdict::none;
   const auto& events = reader.events.list();
   for (; reader.judged < events.size(); ++reader.judged) {
     const Event& event = events[reader.judged];
@@ -303,8 +322,10 @@ void OtherCalls::send(Reader& reader, Events& out) {
       out.add(event, reader.events);
       continue;
     }
+    // Its own family's way needs no name.
+    const bool is_own = families_->unmarked_way(reader.family) != nullptr;
     out.add_begin(event.index, reader.events.name(event), reader.events.id(event), event.span.end,
-                  families_->name(reader.family));
+                  is_own ? std::string_view() : families_->name(reader.family));
   }
 }
 
@@ -470,7 +491,7 @@ void OtherCalls::visit(Archive& archive) {
     Reader& reader = readers_[i];
     archive.index(reader.family, families_->size());
     if (archive.is_reading()) reader.parser = make_parser(reader.family);
-    archive(reader.events, reader.judged, reader.sent, reader.name, reader.begin);
+    archive(reader.start, reader.events, reader.judged, reader.sent, reader.name, reader.begin);
     archive.expect(reader.sent <= reader.judged && reader.judged <= reader.events.list().size() &&
                    reader.begin <= reader.judged);
     reader.parser->visit(archive);

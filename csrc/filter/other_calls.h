@@ -9,6 +9,10 @@
 // A parser of each family that may begin there reads the text side by side; the first one that has
 // read a call wins, and goes on until text follows. A text that held no call is searched once more
 // behind its first letter. That happens four times at most, so the cost stays linear.
+//
+// The own family's calls without their markers are read the same way (`unmarked_calls`): each
+// begins with a tool's name at the start of a line, and its parser first gets the opener that is
+// missing.
 #pragma once
 
 #include <cstddef>
@@ -19,6 +23,7 @@
 #include <string_view>
 #include <vector>
 
+#include "filter/named_start.h"
 #include "filter/parser_filter.h"
 #include "format/other_families.h"
 #include "text/archive.h"
@@ -61,6 +66,7 @@ class OtherCalls final : public ParserFilter {
   struct Reader {
     Family family = 0;
     ClonedPtr<EventParser> parser = {};
+    NamedStart start = {};  // of a call without markers
     Events events = {};
     std::size_t judged = 0, sent = 0;  // of the events
     std::string name = {};             // of the call that is open,

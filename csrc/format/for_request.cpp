@@ -39,11 +39,24 @@ void add_unmarked_calls(Program& program) {
         return call.start.place == BarePlace::line && call.is(BodyKind::json_call);
       });
   if (has_json) return;
-  CallRegion call = json_call();
-  call.start.place = BarePlace::line;
-  call.allow_fence();
-  std::get<ObjectSlot>(call.body).must_fit = true;
-  program.calls.push_back(std::move(call));
+  // The family's own keys, and those that most families write.
+  std::vector<ObjectSlot> slots;
+  const auto add = [&](ObjectSlot slot) {
+    slot.must_fit = true;
+    if (std::find(slots.begin(), slots.end(), slot) == slots.end())
+      slots.push_back(std::move(slot));
+  };
+  for (const CallRegion& call : program.calls) {
+    if (const auto* slot = call.body_as<ObjectSlot>()) add(*slot);
+  }
+  add({});
+  for (ObjectSlot& slot : slots) {
+    CallRegion call = json_call();
+    call.start.place = BarePlace::line;
+    call.allow_fence();
+    call.body = std::move(slot);
+    program.calls.push_back(std::move(call));
+  }
 }
 
 /// Whether its arguments stand between tags.

@@ -7,6 +7,7 @@
 #include "format/markers.h"
 #include "text/archive.h"
 #include "text/error.h"
+#include "text/white_space.h"
 
 namespace unspool {
 
@@ -50,7 +51,7 @@ std::vector<const MarkerTexts*> openers_of(const Program& program) {
 
 }  // namespace
 
-OtherFamilies::OtherFamilies(const std::vector<Program>& programs) {
+OtherFamilies::OtherFamilies(const std::vector<Program>& programs, const Program* unmarked) {
   std::vector<std::string>& texts = opener_texts_;
   const std::vector<MarkerToken> no_tokens;
   const MarkerAdder adder(no_tokens, MarkerTrust::by_text, false);
@@ -100,6 +101,22 @@ OtherFamilies::OtherFamilies(const std::vector<Program>& programs) {
     }
     auto& at_line = bare_[static_cast<unsigned char>(opener_texts_[i].front())];
     if (!at_line.empty()) join(at_line, families_at_[i]);
+  }
+  if (unmarked != nullptr) add_unmarked(*unmarked);
+}
+
+// Any letter may begin a tool's name: which tools there are is known later.
+void OtherFamilies::add_unmarked(const Program& program) {
+  for (UnmarkedWay& way : unmarked_ways(program)) {
+    if (formats_.size() == kMost) throw FormatError("also: more than 255 families");
+    const auto family = static_cast<Index>(formats_.size());
+    for (std::size_t byte = 0; byte < bare_.size(); ++byte) {
+      if (!is_space(static_cast<char>(byte))) join(bare_[byte], {family});
+    }
+    has_bare_calls_ = true;
+    fingerprint_ = fingerprint_of("unmarked", fingerprint_ + way.program.fingerprint);
+    formats_.push_back(Format::compile(std::move(way.program), {}, MarkerTrust::by_text));
+    unmarked_.push_back(std::move(way));
   }
 }
 

@@ -15,6 +15,7 @@
 
 #include "format/format.h"
 #include "format/program.h"
+#include "format/unmarked_ways.h"
 #include "text/marker_set.h"
 
 namespace unspool {
@@ -26,11 +27,17 @@ class OtherFamilies {
 
   /// In the order in which they are preferred. A family that writes calls exactly as an earlier one
   /// is left out. Throws FormatError if there are more than `kMost`.
-  explicit OtherFamilies(const std::vector<Program>& programs);
+  /// `unmarked`: the stream's own family, whose calls count without their markers too; or null.
+  explicit OtherFamilies(const std::vector<Program>& programs, const Program* unmarked = nullptr);
 
   std::size_t size() const { return formats_.size(); }
   const std::shared_ptr<const Format>& format(Index family) const { return formats_[family]; }
   std::string_view name(Index family) const { return formats_[family]->program().name; }
+  /// The way in which the stream's own family writes such a call; null for another family.
+  const UnmarkedWay* unmarked_way(Index family) const {
+    const std::size_t first = formats_.size() - unmarked_.size();
+    return family < first ? nullptr : &unmarked_[family - first];
+  }
 
   /// What may open a call, or all calls. A marker's value is an index into `families_at`.
   const MarkerSet& openers() const { return openers_; }
@@ -46,9 +53,11 @@ class OtherFamilies {
   std::uint64_t fingerprint() const { return fingerprint_; }
 
  private:
+  void add_unmarked(const Program& program);
   bool is_part(std::string_view token, const std::vector<std::string>& texts) const;
 
   std::vector<std::shared_ptr<const Format>> formats_;
+  std::vector<UnmarkedWay> unmarked_;  // of the last formats
   std::vector<std::vector<Index>> families_at_;
   MarkerSet openers_;
   std::vector<std::string> opener_texts_, marker_texts_, ends_;

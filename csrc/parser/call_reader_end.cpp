@@ -61,7 +61,9 @@ void CallReader::on_failure(const char* problem, const Letters& unread) {
     const int other = next_bare();
     // No marker said that this is a call: it is content, to the letter.
     if (other < 0) return core_.release_raw();
-    const std::string raw = std::exchange(core_.raw, {});
+    // The opening line of a fenced block stays before it.
+    const std::string raw = core_.raw.substr(opener_bytes_);
+    core_.raw.resize(opener_bytes_);
     begin_bare(static_cast<std::uint8_t>(other), has_closer_);
     return read_again(raw);
   }
@@ -82,7 +84,9 @@ int CallReader::next_bare() const {
   const bool is_at_line = place == BarePlace::start || place == BarePlace::line;
   for (std::size_t i = at_.call + 1U; is_at_line && i < calls.size(); ++i) {
     const CallStart& other = calls[i].start;
-    if (other.place == BarePlace::line && other.letters.find(core_.raw[0]) != std::string::npos)
+    if (opener_bytes_ > 0 && !other.fenced) continue;
+    if (other.place == BarePlace::line &&
+        other.letters.find(after_opener()[0]) != std::string::npos)
       return static_cast<int>(i);
   }
   return -1;

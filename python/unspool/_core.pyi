@@ -677,8 +677,11 @@ class Detokenizer:
 class OtherFamilies:
     """The ways of other families to write a call (`also`). Immutable; shared by all streams."""
 
-    def __init__(self, sources: Sequence[FormatSource]) -> None:
+    def __init__(self, sources: Sequence[FormatSource], unmarked: FormatSource | None = None) -> None:
         """Compile the families, in the order in which they are preferred.
+
+        Args:
+            unmarked: The stream's own family, whose calls count without their markers too.
 
         Raises:
             FormatError: There are more than 255, or their markers take too much memory.
@@ -716,7 +719,7 @@ class Format:
             tool_choice: The output may be the bare arguments of this tool; empty: no tool.
             reasoning: The format that reasoning is read with. True: this one; False: none.
             tool_calls_in_reasoning: "auto", "keep" or "end"; empty: the patterns decide.
-            unmarked_calls: A JSON object without markers is a call if it matches a tool.
+            unmarked_calls: A JSON object, or a list of Python calls, without markers is a call if it matches a tool.
             others: The other families whose calls count too.
 
         Raises:

@@ -31,6 +31,7 @@ def options_of(table: dict[str, Any]) -> dict[str, Any]:
     return {
         **({"repair": True} if "repairs" in table else {}),
         **({"also": "any"} if "written_as" in table else {}),
+        **({"unmarked_calls": True} if "unmarked" in table else {}),
     }
 
 

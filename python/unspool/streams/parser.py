@@ -54,9 +54,10 @@ class Parser(NativeTokenStreamer):
         tool_calls_in_reasoning: "auto": hold back a call inside reasoning. It becomes text if the reasoning
             closes after it, and a call if the output ends or another call follows. "keep": it is text. "end":
             it is a call and ends the reasoning. None: the format decides.
-        unmarked_calls: True: a bare or fenced JSON object on a line of its own is also a call, if it names
-            one of `tools` and matches its schema. For models that omit the markers. Such a call is emitted
-            when it is complete. If the format's calls are in Python, a list of calls of `tools` counts too.
+        unmarked_calls: True: a call without its markers is also a call, in every way in which the format's
+            family writes it, if it begins a line, names one of `tools` and fits its schema: a bare or fenced JSON
+            object, a list of Python calls, or the name and then the arguments (`get_weather{"city": "Paris"}`).
+            For models that omit the markers. Such a call is emitted when it is complete.
         also: Other formats whose calls count too, as a name or a list of names; "any": all formats. Such a
             call must name one of `tools` and fit its schema. It is emitted when it is complete, and
             `ToolCall.written_as` names its format.

@@ -43,7 +43,7 @@ def compile_format(
         tools: False: calls are content.
         tool_choice: The name of the tool that must be called.
         required: Whether some tool must be called.
-        unmarked_calls: A JSON object without markers is a call if it matches a tool.
+        unmarked_calls: A call without its markers counts if it matches a tool.
         also: Other formats whose calls count too; "any": all.
         vocabulary: Markers that are tokens of it are matched by id.
         trust: How to match a marker that is a token: "id": only the token; "text": its spelling; "either":
@@ -73,6 +73,8 @@ def compile_format(
     if strict_markers:
         _check_strict(vocabulary, trust, unmarked_calls, others)
     source, used = _read_reasoning(format, reasoning, tool_calls_in_reasoning)
+    if unmarked_calls:
+        others = compile_others(also, source)
     key = (
         source, used, tool_calls_in_reasoning, tools, tool_choice, required, unmarked_calls, others, trust,
         strict_markers,

@@ -14,11 +14,12 @@ __all__ = ["Also", "compile_others"]
 Also = str | FormatSource | Sequence[str | FormatSource]
 
 
-def compile_others(also: Also) -> OtherFamilies | None:
+def compile_others(also: Also, unmarked: FormatSource | None = None) -> OtherFamilies | None:
     """Compile other families, once for each set.
 
     Args:
         also: Names of formats or format files, preferred in this order; "any": all formats. Empty: none.
+        unmarked: The stream's own family, if its calls count without their markers too.
 
     Raises:
         UnknownFormatError: No format has this name.
@@ -32,11 +33,11 @@ def compile_others(also: Also) -> OtherFamilies | None:
         raise ArgumentError(
             f"also is of type {type(also).__name__}; pass names of formats, or 'any'"
         ) from None
-    if not names:
+    if not names and unmarked is None:
         return None
     if "any" in names:
         every = [source for source in sources() if source.has_tools]
-        return _compile(tuple(sorted(every, key=_rank)))
+        return _compile(tuple(sorted(every, key=_rank)), unmarked)
     found = []
     for name in names:
         if not isinstance(name, (str, FormatSource)):
@@ -45,7 +46,7 @@ def compile_others(also: Also) -> OtherFamilies | None:
         if not source.has_tools:
             raise ArgumentError(f"also: format '{source.name}' has no calls; name one that has")
         found.append(source)
-    return _compile(tuple(found))
+    return _compile(tuple(found), unmarked)
 
 
 def _rank(source: FormatSource) -> tuple[int, str]:
@@ -54,5 +55,5 @@ def _rank(source: FormatSource) -> tuple[int, str]:
 
 
 @functools.lru_cache(maxsize=64)
-def _compile(families: tuple[FormatSource, ...]) -> OtherFamilies:
-    return OtherFamilies(list(families))
+def _compile(families: tuple[FormatSource, ...], unmarked: FormatSource | None) -> OtherFamilies:
+    return OtherFamilies(list(families), unmarked)

@@ -79,9 +79,10 @@ PARSER_OPTIONS = {
         ),
         Option(
             "unmarked_calls",
-            "True: a bare or fenced JSON object on a line of its own is also a call, if it names one of "
-            "`tools` and matches its schema. For models that omit the markers. Such a call is emitted "
-            "when it is complete. If the format's calls are in Python, a list of calls of `tools` counts too.",
+            "True: a call without its markers is also a call, in every way in which the format's family writes it, if "
+            "it begins a line, names one of `tools` and fits its schema: a bare or fenced JSON object, a list of "
+            'Python calls, or the name and then the arguments (`get_weather{"city": "Paris"}`). For models that '
+            "omit the markers. Such a call is emitted when it is complete.",
             default=False,
         ),
         Option(
