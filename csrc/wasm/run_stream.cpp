@@ -173,9 +173,10 @@ std::unique_ptr<Stream> stream_of(const JsonValue& request) {
   if (text_of(request, "white_space") == "trim") parser.white_space = WhiteSpace::trim;
   const std::string_view start = text_of(request, "start_in");
   if (start == "content" || start == "reasoning") parser.starts_in_reasoning = start == "reasoning";
-  Program program = for_tools(program_of(request), tool_use_of(request, parser.tools.get()));
+  const ToolUse use = tool_use_of(request, parser.tools.get());
   auto stream = std::make_unique<Stream>(
-      Format::compile(std::move(program), {}, MarkerTrust::by_id, others_of(request)),
+      Format::compile(for_tools(program_of(request), use), {}, MarkerTrust::by_id,
+                      use.is_on ? others_of(request) : nullptr),
       std::move(options));
   if (text_of(request, "reasoning_field") == "reasoning") stream->field = ReasoningField::reasoning;
   const JsonValue* prompt = request.find("prompt");

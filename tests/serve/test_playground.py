@@ -189,6 +189,12 @@ def test_calls_of_other_families_are_shown_with_their_format(also: Any) -> None:
     assert (call["name"], call["written_as"]) == ("f", "hermes")
 
 
+@pytest.mark.parametrize(("format", "hint"), [("mistral", "hermes"), ("hermes", None)])
+def test_a_wrong_format_is_shown_with_a_hint(format: str, hint: str | None) -> None:
+    message = ask(format=format, text=f"Hi {CALL}", tools='[{"name": "f"}]').json()["message"]
+    assert message["hint"] == hint
+
+
 def test_two_runs_give_the_same_ids() -> None:
     first, second = (ask(format="hermes", text=CALL).json() for _ in range(2))
     assert first == second

@@ -90,6 +90,16 @@ def test_other_families_are_as_in_python(modules: Path, also: Any) -> None:
     assert found == json.loads(json.dumps(run(read_request(json.dumps(request).encode()))))
 
 
+@pytest.mark.parametrize("tools", [[{"name": "f"}], [{"name": "g"}], [], None])
+@pytest.mark.parametrize("options", [{}, {"also": "hermes"}, {"tool_choice": "none"}])
+def test_the_hint_is_as_in_python(modules: Path, tools: Any, options: dict[str, Any]) -> None:
+    text = 'Hi <tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>'
+    request = {"format": "mistral", "text": text, "tools": tools, "options": options, "chunk": "tokens"}
+    (found,) = run_wasm(modules, [request])
+    assert found == json.loads(json.dumps(run(read_request(json.dumps(request).encode()))))
+    assert found["message"]["hint"] == ("hermes" if tools == [{"name": "f"}] and not options else None)
+
+
 @pytest.mark.parametrize(
     ("fields", "where"),
     [

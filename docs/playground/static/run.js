@@ -6,6 +6,7 @@ const MAX_STEPS = 5000;
 const MAX_TEXT_BYTES = 200000;
 const MAX_SHOWN = 400; // characters of held text in one step
 const MAX_MARKERS = 6; // named in one reason
+const BEGINNING = /[^\s\p{L}\p{N}_.,;:!?'"-]/u; // no family's call begins with another character
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
@@ -55,7 +56,28 @@ export function run(core, formats, request) {
   };
   const stream = begin();
   try {
-    return steps(stream, begin, format, request, pieces);
+    const made = steps(stream, begin, format, request, pieces);
+    made.message.hint = hintOf(core, formats, format, request, made.message);
+    return made;
+  } finally {
+    stream.end();
+  }
+}
+
+/** The format that reads a call of an offered tool in the content, if this one read none; else null. */
+function hintOf(core, formats, format, request, { content, calls }) {
+  const tools = toolsOf(request.tools) ?? [];
+  const { tool_choice: choice, only_reasoning: readsNone } = request.options ?? {};
+  if (tools.length === 0 || choice === "none" || readsNone || calls.length > 0) return null;
+  if (!BEGINNING.test(content)) return null;
+  const also = others(formats, "any").map((other) => other.patterns);
+  const own = find(formats, "hermes", "format");
+  const stream = core.begin({ format: own.patterns, tools, has_reasoning: true, also, unknown_tools: "content" });
+  try {
+    stream.put(encoder.encode(content));
+    const found = stream.finish("stop").message.calls.find((call) => call.status === "complete");
+    const name = found && (found.written_as ?? own.name);
+    return name === undefined || name === format.name ? null : name;
   } finally {
     stream.end();
   }

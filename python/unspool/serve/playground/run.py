@@ -170,7 +170,7 @@ def _fields(item: Any, *names: str) -> dict[str, Any]:
 def _message(message: Message) -> dict[str, Any]:
     return {
         "wire": {"message": message.to_openai(), "finish_reason": message.finish_reason},
-        **_fields(message, "content", "reasoning", "finish_reason"),
+        **_fields(message, "content", "reasoning", "finish_reason", "hint"),
         "calls": [
             {
                 **_fields(call, "id", "name", "arguments", "status", "written_as"),

@@ -180,6 +180,8 @@ export class View {
     };
     if (message.reasoning) add("reasoning", message.reasoning, "reasoning");
     if (message.content) add("content", message.content, "content");
+    const hint = isWhole && this.run.message.hint;
+    if (hint) parts.push(element("p", "about", `The format ${hint} would read a call here.`));
     for (const [index, call] of message.calls.entries()) {
       const part = element("div", "part");
       const title = element("h3", "", "call ");
