@@ -95,6 +95,42 @@ PromptTurn after_turn(const Program& program, std::string_view prompt, Span turn
   return {marker.substr(header), prompt.substr(turn.end)};
 }
 
+// The length of the longest beginning of a tag, but not of the whole, that the text ends with.
+std::size_t begun_at_end(std::string_view text, const Texts& tags) {
+  std::size_t longest = 0;
+  for (const std::string& tag : tags) {
+    const std::string_view written = trim(tag);
+    for (std::size_t size = written.size(); size-- > longest + 1;) {
+      if (text.ends_with(written.substr(0, size)) && !is_word(written.substr(0, size)))
+        longest = size;
+    }
+  }
+  return longest;
+}
+
+// The text from the last line on that may begin a call without an opener, with its fence.
+std::string_view from_last_bare(std::string_view prompt, const Program& program) {
+  std::string letters;
+  for (const CallRegion& call : program.calls) {
+    if (call.is_bare()) letters += call.start.letters;
+  }
+  std::size_t begin = prompt.size();
+  while (begin > 0) {
+    begin = prompt.find_last_of(letters, begin - 1);
+    if (begin == npos) return {};
+    if (begin == 0 || prompt[begin - 1] == '\n') break;
+  }
+  // A fence that says what is in it opens a block, and so does one directly before the call.
+  const std::string_view before = prompt.substr(0, begin);
+  const std::size_t last = before.rfind("\n```");
+  const std::size_t at = last == npos ? 0 : last + 1;
+  const std::string_view fence = before.substr(at);
+  if (!fence.starts_with("```")) return prompt.substr(begin);
+  const std::size_t line_end = fence.find('\n');
+  const bool opens = !is_blank(fence.substr(3, line_end - 3)) || at + line_end + 1 == begin;
+  return prompt.substr(opens ? at : begin);
+}
+
 // The text from the last of these tags on.
 std::string_view from_last(std::string_view prompt, const Texts& tags) {
   std::size_t begin = npos;
@@ -112,11 +148,22 @@ std::string_view from_last(std::string_view prompt, const Texts& tags) {
 std::string_view tags_at_end(const Program& program, std::string_view prompt) {
   std::size_t from = prompt.size();
   for (std::size_t size = 1; size > 0;) {
+    const bool may_be_begun = from == prompt.size();
     const std::string_view written = trim_end(prompt.substr(0, from));
-    size = size_at_end(written, program.section.open.texts);
+    size = 0;
     const auto add = [&](const Texts& texts) {
       size = std::max(size, size_at_end(written, texts));
+      if (may_be_begun) size = std::max(size, begun_at_end(prompt, texts));
     };
+    const auto add_begun = [&](const Texts& texts) {
+      if (may_be_begun) size = std::max(size, begun_at_end(prompt, texts));
+    };
+    // What ends a call or the answer may be half written too.
+    add_begun(program.ends);
+    add_begun(program.section.close.texts);
+    for (const CallRegion& call : program.calls) add_begun(call.close.texts);
+    for (const MarkupRegion& markup : program.markup) add_begun(markup.open.texts);
+    add(program.section.open.texts);
     for (const CallRegion& call : program.calls) add(call.open.texts);
     for (const MarkupRegion& markup : program.markup) {
       if (markup.has_header() && !markup.is_inline) add(markup.open.texts);
@@ -140,6 +187,7 @@ std::vector<PromptTurn> turns_of(const Program& program, std::string_view prompt
       calls.insert(calls.end(), call.open.texts.begin(), call.open.texts.end());
     turns.push_back({{}, from_last(prompt, program.section.open.texts)});
     turns.push_back({{}, from_last(prompt, calls)});
+    turns.push_back({{}, from_last_bare(prompt, program)});
     turns.push_back({{}, tags_at_end(program, prompt)});
   }
   const PromptTurn& last = turns.back();

@@ -18,8 +18,9 @@ struct PromptTurn {
 
 /// The end of a prompt that belongs to the answer: the text after the marker of the last turn.
 /// Without such a marker it is one of several, and the first that opens calls and does not close
-/// them counts: from the last opener of a section or a call on, else the tags at the very end. A
-/// user may have written tags too. If the prompt has neither, this is the format's own turn.
+/// them counts: from the last opener of a section or a call on, or from the last line that may
+/// begin a call without one, else the tags at the very end, of which the last may be cut. A user
+/// may have written tags too. If the prompt has neither, this is the format's own turn.
 std::vector<PromptTurn> turns_of(const Program& program, std::string_view prompt);
 
 /// The turn if the prompt is unknown.

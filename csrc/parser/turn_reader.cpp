@@ -80,9 +80,10 @@ bool TurnReader::lacks_closer() const {
          is_blank(at_.space) && core_.last_fate() == Fate::tool_call;
 }
 
-// Whether the turn has opened calls, one at least beyond its opener, that are not closed.
+// Whether the turn has opened calls, one at least beyond its opener, that are not closed. Between
+// two calls of a list no call is open, but the list is.
 bool TurnReader::is_open() const {
-  return at_.in_section || lacks_closer() || core_.calls.is_open() ||
+  return at_.in_section || lacks_closer() || core_.calls.is_open() || at_.state == State::body ||
          (at_.is_in_call() && !is_blank(call_.after_opener()));
 }
 

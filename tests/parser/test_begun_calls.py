@@ -19,6 +19,12 @@ TOOLS = [
 ]
 #: A prompt that begins a call of `read`, and the output that ends it.
 BEGUN = {
+    "json": ('Schema:\n{"a": 1}\nUser: hi\n{"name": "re', 'ad", "arguments": {"path": "a.txt"}}'),
+    "inkling": (
+        "User: hi\n<|content_invoke_tool_",
+        'json|>{"name": "read", "args": {"path": "a.txt"}}<|end_message|>',
+    ),
+    "pythonic": ("[1] A source.\n\n[read(pa", 'th="a.txt")]'),
     "hermes": ('<tool_call>\n{"name": "read", "arguments": ', '{"path": "a.txt"}}\n</tool_call>'),
     "qwen3": (
         '<|im_start|>assistant\n<tool_call>\n{"name": "read", "arg',
