@@ -281,6 +281,7 @@ void CallReader::on_name_end(const MarkerCursor::Found& match) {
   if (core_.call().is(BodyKind::literal_arguments)) {
     // Its braces say that a call has no arguments.
     on_failure("the arguments are missing", {});
+    body_.reset();  // it has not begun, and so is not whole
     if (core_.trial.outcome == Outcome::open) on_malformed_end(match);
     return;
   }
