@@ -120,7 +120,7 @@ EventParser::Progress Parser::progress() const {
 
 Rest Parser::rest() const {
   const Place& at = core_.at;
-  if (core_.trial.is_on() || core_.audits() || echo_.is_on()) return {};
+  if (core_.trial.is_on() || core_.audits() || core_.echo.is_expected()) return {};
   if (at.state == State::body) return call_.rest();
   Rest rest{.stops = core_.cursor.stops(), .holds = !core_.cursor.is_idle()};
   if (at.state == State::reasoning) {
