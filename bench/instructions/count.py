@@ -18,10 +18,13 @@ import sys
 import tempfile
 from pathlib import Path
 
+import real_text
+
 HERE = Path(__file__).parent
 FIGURES = HERE / "figures.json"
 FORMATS = HERE.parents[1] / "parsers"
-WORKLOADS = ("detokenize", "content", "json_call", "tagged_call", "step", "parse_batch")
+OF_WORDS = ("detokenize", "content", "json_call", "tagged_call", "step", "parse_batch")
+OF_TEXT = tuple(real_text.WORKLOADS)
 TOLERANCE = 0.03
 
 
@@ -33,6 +36,9 @@ def count(program: Path, workload: str, top: int = 0) -> float:
             "valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", "--toggle-collect=measured",
             str(program), str(FORMATS), workload,
         ]  # fmt: skip
+        if workload in OF_TEXT:
+            real_text.prepare(Path(folder))
+            command.append(folder)
         run = subprocess.run(command, capture_output=True, text=True, check=True)
         collected = re.search(r"Collected : (\d+)", run.stderr)
         if collected is None:
@@ -68,7 +74,7 @@ def compiler_of(program: Path) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("program", type=Path)
-    parser.add_argument("workloads", nargs="*", default=WORKLOADS, metavar="WORKLOAD")
+    parser.add_argument("workloads", nargs="*", default=OF_WORDS + OF_TEXT, metavar="WORKLOAD")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--record", action="store_true")
     parser.add_argument("--top", type=int, default=0, help="print the functions that take most")
@@ -85,7 +91,7 @@ def main() -> None:
         before = recorded["figures"].get(workload)
         change = figures[workload] / before - 1 if before and comparable else 0.0
         is_off |= abs(change) > TOLERANCE
-        print(f"{workload:12} {figures[workload]:8.1f} instructions a token  {change:+.1%}", flush=True)
+        print(f"{workload:16} {figures[workload]:8.1f} instructions a token  {change:+.1%}", flush=True)
     if given.record:
         FIGURES.write_text(json.dumps({"compiler": compiler, "figures": figures}, indent=2) + "\n")
     elif not comparable:

@@ -1,8 +1,8 @@
 // Workloads for counting instructions: each feeds the same tokens to a part of the core.
 //
-// Usage: workloads FORMATS WORKLOAD. FORMATS is the folder of the formats' files. It prints how
-// many tokens `measured` has read. All setup is outside of `measured`, where callgrind counts
-// (bench/instructions/count.py).
+// Usage: workloads FORMATS WORKLOAD [FOLDER]. FORMATS is the folder of the formats' files, FOLDER
+// has what real_text.py writes for real text. It prints how many tokens `measured` has read. All
+// setup is outside of `measured`, where callgrind counts (bench/instructions/count.py).
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -12,12 +12,14 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "unspool.h"
 #include "vocabulary/detokenizer.h"
+#include "vocabulary/vocabulary_file.h"
 
 namespace {
 
@@ -155,6 +157,44 @@ Work step(const Input& input) {
   };
 }
 
+/// Real text with a real vocabulary: bytes of 64 streams, each at another place of the text.
+Work real_step(const std::string& formats, const std::string& folder, const std::string& name) {
+  constexpr std::size_t kStreams = 64;
+  const auto vocabulary = read_vocabulary(read_file(folder + "/vocabulary"));
+  std::istringstream file(read_file(folder + "/" + name));
+  std::string format;
+  file >> format;
+  const std::vector<TokenId> ids{std::istream_iterator<TokenId>(file), {}};
+  StreamRecipe recipe;
+  recipe.format = read_format(read_file(formats + "/" + format + ".toml"), {vocabulary});
+  recipe.options.stream.vocabulary = vocabulary;
+  recipe.options.stream.keeps_message = false;
+  recipe.options.stream.parser.id_seed = 1;
+  auto batch = std::make_shared<StreamBatch>(1);
+  std::vector<Slot> slots;
+  for (std::size_t i = 0; i < kStreams; ++i) {
+    WireOptions wire;
+    wire.model = "model";
+    wire.id = "chatcmpl-1";
+    wire.created = 1;
+    SlotOptions options;
+    options.writer = make_wire_writer(WireProtocol::chat_completions, wire);
+    slots.push_back(batch->add(recipe, std::move(options)));
+    // Outside of `measured`: streams are not in step.
+    for (std::size_t at = 0; at < 3 * i && at < ids.size(); ++at)
+      batch->step({&slots.back(), 1}, {&ids[at], 1});
+  }
+  return [=] {
+    std::vector<TokenId> row(kStreams);
+    const std::size_t count = ids.size() - 3 * kStreams;
+    for (std::size_t place = 0; place < count; ++place) {
+      for (std::size_t i = 0; i < kStreams; ++i) row[i] = ids[place + 3 * i];
+      batch->step(slots, row);
+    }
+    return count * kStreams;
+  };
+}
+
 Work whole_outputs(const Input& input) {
   auto recipe = std::make_shared<StreamRecipe>(input.recipe("hermes"));
   return [ids = input.ids(kJsonCall), recipe] {
@@ -179,6 +219,11 @@ const std::map<std::string_view, std::function<Work(const Input&)>> kWorkloads =
 extern "C" __attribute__((noinline)) std::size_t measured(const Work& work) { return work(); }
 
 int main(int count, char** arguments) {
+  if (count == 4) {
+    const Work work = real_step(arguments[1], arguments[3], arguments[2]);
+    std::printf("%zu\n", measured(work));
+    return 0;
+  }
   const auto found = count == 3 ? kWorkloads.find(arguments[2]) : kWorkloads.end();
   if (found == kWorkloads.end()) {
     std::cerr << "usage: workloads FORMATS WORKLOAD, with one of";

@@ -294,10 +294,10 @@ const char* region_name(Region region) {
   return "";
 }
 
-py::object message(const PyTokenStreamer& self, const py::tuple& deltas,
+py::object message(const PyTokenStreamer& self, const py::list& deltas,
                    const py::str& reasoning_field) {
   import_message_types();
-  return make_message(*Look(self), deltas, reasoning_field);
+  return make_message(*Look(self), py::tuple(deltas), reasoning_field);
 }
 
 FirstPut parse_first_put(std::string_view name) {

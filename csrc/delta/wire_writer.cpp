@@ -272,19 +272,22 @@ void WireWriter::find_frame() {
   delta.choice = last_.choice;
   const std::uint64_t end = answers_[static_cast<std::size_t>(last_.choice)].token_count;
   delta.span = {end, end};
-  std::string one, other;
-  for (std::string* written : {&one, &other}) {
-    delta.text = written == &one ? "a" : "b";
-    put(delta, *written);
-    flush(*written);
-  }
-  const auto [first, unused] = std::mismatch(one.begin(), one.end(), other.begin(), other.end());
-  const auto [last, unused_too] = std::mismatch(one.rbegin(), one.rend(), other.rbegin());
+  const auto written = [&](char text) {
+    std::string out;
+    delta.text.assign(1, text);
+    put(delta, out);
+    flush(out);
+    return out;
+  };
+  const std::string one = written('a'), other = written('b');
+  const auto first = std::mismatch(one.begin(), one.end(), other.begin(), other.end()).first;
+  const auto last = std::mismatch(one.rbegin(), one.rend(), other.rbegin(), other.rend()).first;
   if (first == one.end() || one.size() != other.size()) return;
   const auto begin = static_cast<std::size_t>(first - one.begin());
   const auto tail = one.size() - static_cast<std::size_t>(last - one.rbegin());
   frame_ = {one.substr(0, begin), {}, one.substr(tail)};
   if (tail > begin + 1) frame_.middle = one.substr(begin + 1, tail - begin - 2);
+  frame_.needs_clean = written('"') != frame_.head + "\\\"" + frame_.tail;
   last_.is_framed = true;
 }
 
@@ -293,7 +296,7 @@ bool WireWriter::write_next(const TextFragment& fragment, std::string& out) {
   if (!last_.is_one || !is_next(fragment) || fragment.text.empty() || state_ != State::begun)
     return false;
   if (!last_.is_framed) find_frame();
-  if (!last_.is_framed || !frame_.middle.empty()) return false;
+  if (!last_.is_framed || frame_.needs_clean) return false;
   out += frame_.head;
   append_json_line_escaped(fragment.text, out);
   out += frame_.tail;

@@ -100,9 +100,8 @@ class WireWriter {
   bool write_next(const TextFragment& fragment, ByteBuffer& out) {
     const std::string_view text = fragment.line;
     if (!last_.is_framed || text.empty() || !is_next(fragment)) return false;
-    // Twice as it is, once more escaped: that is the same only if nothing is to be escaped.
+    if (frame_.needs_clean && text.size() != fragment.text.size()) return false;
     const bool is_twice = !frame_.middle.empty();
-    if (is_twice && text.size() != fragment.text.size()) return false;
     char* to = out.extend(frame_.head.size() + frame_.middle.size() + frame_.tail.size() +
                           (is_twice ? 2 : 1) * text.size());
     to = copy(frame_.head, to);
@@ -233,6 +232,7 @@ class WireWriter {
   /// What is written around a fragment's text; around both, if the protocol has it twice.
   struct Frame {
     std::string head, middle, tail;
+    bool needs_clean = false;  // it is not so for text that has to be escaped
   };
 
   bool is_next(const TextFragment& fragment) const {

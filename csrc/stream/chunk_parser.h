@@ -167,6 +167,8 @@ class ChunkParser : LabelledParser {
   /// The number of output token ids that were read, without the prompt's and, if the input is ids
   /// only, without those after a stop string.
   std::uint64_t token_count() const { return token_count_; }
+  /// The positions before this one belong to events that have been told.
+  std::uint64_t told() const { return told_; }
 
   /// The ids at a span's positions, for the events of the last put. Empty for a span with more than
   /// 65,536 ids from before that put.

@@ -138,13 +138,13 @@ Slot StreamBatch::fork(Slot slot, SlotOptions options) {
 // `options.end_ids` are complete and sorted.
 Slot StreamBatch::place(TokenStreamer streamer, SlotOptions options) {
   const bool keeps_deltas = options.keeps_deltas || !options.writer;
-  std::unique_ptr<Stream> stream(new Stream{std::move(streamer), std::move(options.writer),
-                                            keeps_deltas, false, false, false,
-                                            std::move(options.end_ids)});
-  stream->feeds_plain =
-      !keeps_deltas &&
-      std::none_of(stream->end_ids.begin(), stream->end_ids.end(),
-                   [&](TokenId id) { return stream->streamer.stream().is_text(id); });
+  std::unique_ptr<Stream> stream(new Stream{.writer = std::move(options.writer),
+                                            .keeps_deltas = keeps_deltas,
+                                            .streamer = std::move(streamer),
+                                            .end_ids = std::move(options.end_ids)});
+  const auto is_text = [&](TokenId id) { return stream->streamer.stream().is_text(id); };
+  stream->feeds_plain = !keeps_deltas && stream->streamer.passes_plain() &&
+                        std::none_of(stream->end_ids.begin(), stream->end_ids.end(), is_text);
   if (stream->writer && stream->writer->options().n > 1) {
     stream->shares_writer = true;
     ++shared_count_;
@@ -183,7 +183,7 @@ void StreamBatch::check(const Step& step) {
     }
     const std::span<const TokenId> ids = step.ids_of(i);
     stream.is_plain = stream.feeds_plain && ids.size() == 1 &&
-                      stream.streamer.is_plain(ids.front()) && !stream.writer->has_ended();
+                      stream.streamer.stream().is_plain(ids.front()) && !stream.writer->has_ended();
     if (stream.is_plain) continue;
     check_one(slot, stream);
     try {
@@ -276,7 +276,8 @@ void StreamBatch::run(const Step& step, BatchResult& result) {
 void StreamBatch::prefetch([[maybe_unused]] const Stream& stream) {
 #if defined(__GNUC__)
   const char* const bytes = reinterpret_cast<const char*>(&stream);
-  for (std::size_t i = 0; i < sizeof(Stream); i += 64) __builtin_prefetch(bytes + i, 1);
+  constexpr std::size_t kOfPlainIds = std::min<std::size_t>(sizeof(Stream), 384);
+  for (std::size_t i = 0; i < kOfPlainIds; i += 64) __builtin_prefetch(bytes + i, 1);
 #endif
 }
 

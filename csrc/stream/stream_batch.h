@@ -63,14 +63,14 @@ class StreamBatch {
 
  private:
   struct Stream {
-    TokenStreamer streamer;
     std::shared_ptr<WireWriter> writer;
-    bool keeps_deltas;
-    bool shares_writer = false;
-    bool feeds_plain = false;      // only bytes are wanted, and no end id can be plain
-    bool is_plain = false;         // its id of this step
-    std::vector<TokenId> end_ids;  // sorted
     std::uint64_t last_step = 0;
+    bool keeps_deltas = false;
+    bool shares_writer = false;
+    bool feeds_plain = false;  // only bytes are wanted, and no end id can be plain
+    bool is_plain = false;     // its id of this step
+    TokenStreamer streamer;
+    std::vector<TokenId> end_ids = {};  // sorted
   };
   struct Step;
 

@@ -40,6 +40,7 @@ void TokenStreamer::visit(Archive& archive) {
   archive.choice(first_put_, FirstPut::row_is_prompt);
   archive(parser_, audit_);
   if (whole_calls_) archive(*whole_calls_);
+  if (!archive.is_reading()) events_.pass_over(parser_.told());
   events_.visit_place(archive);
 }
 

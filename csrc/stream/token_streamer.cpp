@@ -94,6 +94,7 @@ void TokenStreamer::read(std::optional<std::string_view> text,
     keep_in_window(text && (ids || !text->empty()), ids.value_or(std::span<const TokenId>()));
   }
   events_.clear();
+  events_.pass_over(parser_.told());
   if (makes_deltas_) drop_unsent();
   // Streams are many and mostly idle: memory of one long chunk must not stay with each of them.
   was_long_ = (text ? text->size() : 0) + (ids ? ids->size_bytes() : 0) > kKeptBytes;

@@ -124,15 +124,15 @@ class TokenStreamer {
                         events_.text(event), event.span.begin, event.span.end};
   }
 
-  /// Whether the id passes by (parser/rest.h): `put_plain` reads it, as `put` does.
+  /// Whether plain ids (parser/rest.h) may be read by `put_plain`.
+  bool passes_plain() const { return passes_plain_; }
+  /// Whether `put_plain` reads this id, as `put` does. The events of the last read do not change.
   bool is_plain(TokenId id) const { return passes_plain_ && parser_.is_plain(id); }
 
   /// Reads a plain id; this fragment is its only delta. Its text is valid until the next put.
   UNSPOOL_INLINED TextFragment put_plain(TokenId id) {
     TextFragment fragment = parser_.put_plain(id);
     fragment.choice = choice_;
-    if (!events_.is_empty()) events_.clear();
-    events_.pass_over(fragment.token_end);
     return fragment;
   }
 

@@ -205,7 +205,7 @@ class Parser(NativeTokenStreamer):
         return stream
 
     def _whole(self, deltas: list[Delta]) -> Message:
-        message = self._message(tuple(deltas), self._reasoning_field)
+        message = self._message(deltas, self._reasoning_field)
         if self._tag_formats and not message.reasoning and message.content and not self._has_prompt:
             warn_of_stray_tag(message.content, *self._tag_formats)
         if self._offered and message.content and not message.tool_calls:
@@ -215,7 +215,7 @@ class Parser(NativeTokenStreamer):
     @property
     def message(self) -> Message:
         """The message so far."""
-        return self._message((), self._reasoning_field)
+        return self._message([], self._reasoning_field)
 
     def parse(self, output: str | bytes | Sequence[int], finish_reason: str = "stop") -> Message:
         """Parse a whole output, text or token ids: one chunk and the end."""

@@ -32,7 +32,7 @@ def find_format_of_calls(content: str, format: Any, tools: ToolSchemas) -> str |
         return None
     stream = NativeTokenStreamer(_recipe(revision()), tools=tools)
     stream.parse_chunk(content, None, "stop")
-    calls = stream._message((), "reasoning_content").tool_calls
+    calls = stream._message([], "reasoning_content").tool_calls
     found = next((call.written_as or _OWN for call in calls if call.is_complete), None)
     own = getattr(format, "name", format)
     if found is None or found == own:
