@@ -200,7 +200,7 @@ def build_message(
     streamer: TokenStreamer, deltas: list[Delta], reasoning_field: str = "reasoning_content"
 ) -> Message:
     """Build a native streamer's message."""
-    return streamer._message(list(deltas), reasoning_field)
+    return streamer._message(deltas, reasoning_field)
 
 
 _DELTA_FIELDS = (
