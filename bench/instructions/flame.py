@@ -1,6 +1,6 @@
 """Draws where a workload's instructions go, as a flame graph: a box's width is its share.
 
-python bench/instructions/flame.py PATH/unspool_workloads step docs/step-flame.svg
+python bench/instructions/flame.py PATH/unspool_workloads content_prose docs/step-flame.svg
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
+
+import real_text
 
 FORMATS = Path(__file__).parents[2] / "parsers"
 ROOT = "measured"  # the function that callgrind counts in
@@ -40,6 +42,9 @@ def costs(program: Path, workload: str) -> Iterator[tuple[list[str], int]]:
             "valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", f"--toggle-collect={ROOT}",
             f"--separate-callers={DEPTH}", "--compress-strings=no", str(program), str(FORMATS), workload,
         ]  # fmt: skip
+        if workload in real_text.WORKLOADS:
+            real_text.prepare(Path(folder))
+            command.append(folder)
         subprocess.run(command, capture_output=True, check=True)
         stack: list[str] = []
         is_call = False
