@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import logging
 from importlib.metadata import files
 from pathlib import Path
+from typing import Any
 
 from unspool import Vocabulary
 
@@ -24,14 +26,19 @@ WORKLOADS = {
 }
 
 
-def prepare(folder: Path) -> None:
-    """Write the vocabulary, and for each workload the format's name and the ids."""
+@functools.cache
+def encoding() -> Any:
+    """Qwen's, as tiktoken has it."""
     logging.disable()
     from dashscope.tokenizers.qwen_tokenizer import QwenTokenizer
 
     (path,) = (file for file in files("dashscope") or () if file.name == "qwen.tiktoken")
-    encoding = QwenTokenizer(str(path.locate()))._tokenizer
-    ranks = encoding._mergeable_ranks
+    return QwenTokenizer(str(path.locate()))._tokenizer
+
+
+def prepare(folder: Path) -> None:
+    """Write the vocabulary, and for each workload the format's name and the ids."""
+    encode, ranks = encoding().encode_ordinary, encoding()._mergeable_ranks
     added = [(len(ranks) + 1000 + i, marker, marker, True) for i, marker in enumerate(MARKERS)]
     (folder / "vocabulary").write_bytes(Vocabulary(ranks, added, is_bytes=True).to_bytes())
     number = {marker: id for id, marker, _, _ in added}
@@ -40,6 +47,6 @@ def prepare(folder: Path) -> None:
         ids = []
         if before:
             marker = "<tool_call>"
-            ids = [number[marker], *encoding.encode_ordinary(before.removeprefix(marker))]
-        ids += encoding.encode_ordinary(json.dumps(body, ensure_ascii=False)[1:-1] if is_json else body)
+            ids = [number[marker], *encode(before.removeprefix(marker))]
+        ids += encode(json.dumps(body, ensure_ascii=False)[1:-1] if is_json else body)
         (folder / name).write_text(" ".join([format, *map(str, ids)]), encoding="utf-8")

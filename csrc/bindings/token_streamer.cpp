@@ -372,6 +372,10 @@ void register_token_streamer(py::module_& module) {
           [](const PyTokenStreamer& self) { return text_or_none(Look(self)->stop_reason()); })
       .def_property_readonly("token_count",
                              [](const PyTokenStreamer& self) { return Look(self)->token_count(); })
+      .def(
+          "_passes_by",
+          [](const PyTokenStreamer& self, TokenId id) { return (*Look(self)).is_plain(id); },
+          py::arg("id"))
       .def("_state",
            [](const PyTokenStreamer& self) { return py::bytes((*Look(self)).snapshot()); })
       .def(

@@ -109,3 +109,24 @@ def test_an_id_with_a_held_line_break_has_the_ids_of_both() -> None:
     deltas = [delta for id in [0, 1, 2, 1, 3, 1] for delta in stream.put(id)]
     assert [delta.text for delta in deltas] == ["a", "b c", ".", "\nb c", "\nb c"]
     assert [delta.token_ids for delta in deltas] == [(0,), (1,), (2,), (1,), (3, 1)]
+
+
+@pytest.mark.parametrize(
+    ("format", "begin", "share"),
+    [
+        ("hermes", "", 0.9),
+        ("qwen3", "<think>\n", 0.9),
+        ("hermes", '<tool_call>\n{"name": "write", "arguments": {"text": "', 0.9),
+        ("qwen3_coder", "<tool_call>\n<function=write>\n<parameter=text>\n", 0.75),
+    ],
+)
+def test_most_of_a_text_passes_by(format: str, begin: str, share: float) -> None:
+    """The tests above compare two ways: here is the second one."""
+    text = "".join(f"Line {number} of a text, with some words.\n" for number in range(40))
+    tokens = cut(format, begin + (text.replace("\n", "\\n") if '"' in begin else text), lambda: 4)
+    stream = TokenStreamer(tokens.vocabulary, format)
+    passed = 0
+    for id in tokens.ids:
+        passed += stream._passes_by(id)
+        stream.put(id)
+    assert passed / len(tokens.ids) > share

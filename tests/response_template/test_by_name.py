@@ -37,7 +37,7 @@ class Tokenizer:
 
 @pytest.fixture(autouse=True)
 def _vocabulary_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    import unspool.core.stream.stream_recipe as module
+    import unspool.core.vocabulary.vocabulary_sources as module
 
     real = module.from_tokenizer
     monkeypatch.setattr(module, "from_tokenizer", lambda source: real(getattr(source, "vocabulary", source)))
