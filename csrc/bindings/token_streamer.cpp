@@ -190,6 +190,7 @@ bool is_row(PyObject* value) {
 
 PyObject* put_plain(PyTokenStreamer& self, TokenId id) {
   const TextFragment fragment = self.streamer.put_plain(id);
+  if (fragment.text.empty()) return PyList_New(0);
   auto delta = py::reinterpret_steal<py::object>(
       wrap_fragment(fragment, self.streamer.stream().ids_of(fragment, id), self.field));
   PyObject* list = delta ? PyList_New(1) : nullptr;

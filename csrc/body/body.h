@@ -57,6 +57,7 @@ class CallSink {
 struct BodyRest {
   ByteClasses stops = kAllClasses;
   bool escapes = false;
+  bool holds_line_break = false;  // at its end, and nothing else of it
 };
 
 struct BodyResult {

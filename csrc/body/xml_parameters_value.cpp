@@ -53,7 +53,7 @@ BodyRest XmlParameters::rest() const {
   const bool is_in_text = state_ == State::value && cursor_.is_idle() && has_text_ && !mends_ &&
                           !is_doubled_ && written_ == Written::members && !has_failed();
   if (!is_in_text) return {};
-  return {cursor_.stops() | value_.stops() | end_.stops(), true};
+  return {cursor_.stops() | value_.stops() | end_.stops(), true, trims_line_breaks(slot_.trim)};
 }
 
 void XmlParameters::value_text(std::string_view text) {

@@ -490,6 +490,7 @@ Rest CallReader::rest() const {
   const BodyRest body = body_->rest();
   Rest rest = core_.calls.rest(body.stops);
   rest.escapes = body.escapes;
+  rest.holds_line_break = body.holds_line_break;
   return rest;
 }
 

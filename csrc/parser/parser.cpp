@@ -123,6 +123,8 @@ Rest Parser::rest() const {
   if (core_.trial.is_on() || core_.audits() || core_.echo.is_expected()) return {};
   if (at.state == State::body) return call_.rest();
   Rest rest{.stops = core_.cursor.stops(), .holds = !core_.cursor.is_idle()};
+  rest.holds_line_break =
+      !rest.holds && (rest.stops & (kEndsInLineBreak | kLineBreak)) == kEndsInLineBreak;
   if (at.state == State::reasoning) {
     rest.kind = EventKind::reasoning;
     return at.reasoning_is_empty || !at.idle.empty() ? Rest() : rest;
@@ -135,6 +137,7 @@ Rest Parser::rest() const {
     // At the beginning of a line.
     if (at.line != Place::Line::inside || at.bare_candidate >= 0) return {};
     rest.stops |= kLineBreak;
+    rest.holds_line_break = false;
   }
   return rest;
 }

@@ -26,6 +26,7 @@ struct Rest {
   EventKind kind = EventKind::content;  // its kind
   bool escapes = false;                 // it has the text as the inside of a JSON string
   bool holds = false;                   // text is held that it begins with
+  bool holds_line_break = false;        // of a line, only the line break at its end is held
 
   static constexpr std::size_t kUnbounded = std::numeric_limits<std::size_t>::max();
   bool is_at_rest() const { return stops != kAllClasses; }

@@ -95,15 +95,17 @@ class ChunkParser : LabelledParser {
   bool is_plain(TokenId id) const {
     if (id >= text_count_) return false;
     const Vocabulary::Text& text = texts_[id];
-    return (text.classes & rest_.stops) == 0 && text.escaped_size <= rest_.room;
+    const bool passes = (text.classes & rest_.stops) == 0 ||
+                        ((text.front & rest_.stops) == 0 && rest_.holds_line_break);
+    return passes && text.escaped_size <= rest_.room;
   }
 
   /// Reads a plain id, as `put_ids` does; this fragment is its only event. Its text is valid until
-  /// the next put.
+  /// the next put. An empty text is no event: a line break is held.
   UNSPOOL_INLINED TextFragment put_plain(TokenId id) {
-    if (is_rare_) [[unlikely]]
-      return put_rare(id);
     const Vocabulary::Text& token = texts_[id];
+    if (is_rare_ || (token.classes & rest_.stops) != 0) [[unlikely]]
+      return put_rare(id);
     if (!ids_.empty()) forget_told();
     ids_begin_ = token_count_ + 1;
     TextFragment fragment = pass(rest_.escapes ? token.escaped() : token.text());
@@ -196,6 +198,7 @@ class ChunkParser : LabelledParser {
   }
   TextFragment put_rare(TokenId id);
   TextFragment put_first(TokenId id);
+  TextFragment put_line(TokenId id);
   TextFragment put_both_ways(TokenId id);
   void find_rest();
   void leave_rest();

@@ -32,28 +32,51 @@ void ChunkParser::find_rest() {
   const bool is_around = input_ == Input::ids && detokenizer_->is_at_rest() && !labels_ &&
                          special_.empty() && undecided_ == 0 && !repeats_tag_ && !is_finished_;
   if (!is_around) return;
-  rest_ = parser_->rest();
-  if (!rest_.is_at_rest()) return;
-  rest_.stops |= kUnplain;
+  Rest rest = parser_->rest();
+  rest.stops |= kUnplain;
   if (content_stop_) {
     const ByteClasses stops = content_stop_->stops();
-    if (rest_.kind == EventKind::content || stops == kAllClasses) rest_.stops |= stops;
+    if (rest.kind == EventKind::content || stops == kAllClasses) rest.stops |= stops;
     // What the parser holds is examined with the text after it.
-    if (rest_.holds) rest_.stops = kAllClasses;
+    if (rest.holds) rest.stops = kAllClasses;
   }
+  if (!rest.is_at_rest()) return;
+  rest_ = rest;
   is_rare_ = rest_.holds || told_ != token_count_ || reads_both_ways();
 }
 
 // Tells the parser what has passed by.
 void ChunkParser::leave_rest() {
   rest_.stops = kAllClasses;
+  rest_.holds_line_break = false;
   if (!std::exchange(has_passed_, false)) return;
   parser_->pass_over({rest_.room, last_byte_, token_count_});
   if (content_stop_) content_stop_->pass_over(token_count_);
 }
 
 TextFragment ChunkParser::put_rare(TokenId id) {
-  return reads_both_ways() ? put_both_ways(id) : put_first(id);
+  if (reads_both_ways()) return put_both_ways(id);
+  return (texts_[id].classes & rest_.stops) == 0 ? put_first(id) : put_line(id);
+}
+
+// The line passes by, and the parser holds its line break.
+TextFragment ChunkParser::put_line(TokenId id) {
+  forget_told();
+  ids_.push_back(id);
+  const Vocabulary::Text& token = texts_[id];
+  const std::string_view line = rest_.escapes ? token.escaped_of_line() : token.text_of_line();
+  TextFragment fragment{rest_.kind, rest_.index, 0, {}, told_, told_};
+  if (line.empty()) {
+    ++token_count_;
+    ++counts_.of(rest_.kind);
+  } else {
+    fragment = pass(line);
+  }
+  leave_rest();
+  Events none;
+  parser_->put_text("\n", token_count_, none);
+  find_rest();
+  return fragment;
 }
 
 // After text that was held, or after tokens without an event.
@@ -73,21 +96,26 @@ TextFragment ChunkParser::put_first(TokenId id) {
 TextFragment ChunkParser::put_both_ways(TokenId id) {
   ChunkParser fast(*this);
   fast.is_rare_ = false;
+  const bool is_line = (texts_[id].classes & rest_.stops) != 0;
   const bool is_first = rest_.holds || told_ != token_count_;
-  TextFragment fragment = is_first ? fast.put_first(id) : fast.put_plain(id);
+  TextFragment fragment = is_line    ? fast.put_line(id)
+                          : is_first ? fast.put_first(id)
+                                     : fast.put_plain(id);
   Events events;
   put_ids({&id, 1}, events);
   const auto refuse = [&](const std::string& what) {
     throw StreamError("a plain id is read in two ways: " + what + " of '" +
                       std::string(fragment.text) + "'");
   };
-  if (events.list().size() != 1) refuse("the number of events");
-  const Event& event = events.list().front();
-  if (event.kind != fragment.kind || event.index != fragment.index || *event.reason != '\0')
-    refuse("the kind");
-  if (events.text(event) != fragment.text)
-    refuse("the text '" + std::string(events.text(event)) + "'");
-  if (event.span.end != fragment.token_end) refuse("the span");
+  if (events.list().size() != (fragment.text.empty() ? 0U : 1U)) refuse("the number of events");
+  if (!events.is_empty()) {
+    const Event& event = events.list().front();
+    if (event.kind != fragment.kind || event.index != fragment.index || *event.reason != '\0')
+      refuse("the kind");
+    if (events.text(event) != fragment.text)
+      refuse("the text '" + std::string(events.text(event)) + "'");
+    if (event.span.end != fragment.token_end) refuse("the span");
+  }
   ChunkParser slow(*this);
   fast.forget_told();
   slow.forget_told();

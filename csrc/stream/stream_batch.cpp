@@ -330,7 +330,8 @@ void StreamBatch::feed_plain(Stream& stream, TokenId id, BatchResult::Part& part
   entry.has_ended = false;
   entry.deltas_begin = entry.deltas_end = part.delta_count;
   entry.bytes_begin = part.bytes.size();
-  if (!stream.writer->write_next(fragment, part.bytes)) write(stream, fragment, part);
+  if (!stream.writer->write_next(fragment, part.bytes) && !fragment.text.empty())
+    write(stream, fragment, part);
   entry.bytes_end = part.bytes.size();
 }
 

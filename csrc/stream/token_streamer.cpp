@@ -43,6 +43,7 @@ std::span<const Delta> TokenStreamer::put(std::span<const TokenId> ids) {
 // In the memory of the delta before it, which was one as well in most cases.
 std::span<const Delta> TokenStreamer::deliver_plain(TokenId id) {
   const TextFragment fragment = put_plain(id);
+  if (fragment.text.empty()) return {};
   if (!is_plain_delta_) {
     deltas_.assign(1, Delta());
     is_plain_delta_ = true;

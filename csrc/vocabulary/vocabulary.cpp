@@ -69,6 +69,9 @@ void Vocabulary::make_texts() {
   const auto is_plain = [](const Entry& entry) {
     return (entry.flags & (kPlain | kSkipped)) == kPlain && entry.text.size <= kMaxPlainBytes;
   };
+  const auto classes_of_front = [](std::string_view line) {
+    return line.size() == 1 ? ByteClasses{0} : classes_of(line.substr(0, line.size() - 1));
+  };
   std::string escaped;
   const auto escape = [&](const Entry& entry) {
     escaped.clear();
@@ -88,8 +91,9 @@ void Vocabulary::make_texts() {
     const bool is_escaped = escape(entry);
     const char* const begin = blob_.data() + (is_escaped ? blob_.size() : entry.text.begin);
     if (is_escaped) blob_.append(text).append(escaped);
-    texts_[i] = {classes_of(text), begin, entry.text.size,
-                 static_cast<std::uint32_t>(escaped.size())};
+    const bool is_line = text.ends_with('\n');
+    texts_[i] = {classes_of(text), is_line ? classes_of_front(text) : ByteClasses{kUnplain}, begin,
+                 entry.text.size, static_cast<std::uint32_t>(escaped.size())};
   }
   blob_.append(kTextRoom, '\0');
 }

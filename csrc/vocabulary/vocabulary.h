@@ -73,6 +73,7 @@ class Vocabulary {
   /// A token's text, if the detokenizer only appends it, and what it may mean to a parser.
   struct Text {
     ByteClasses classes = kUnplain;
+    ByteClasses front = kUnplain;  // of a line without the line break that it ends with
     const char* begin = nullptr;
     std::uint32_t size = 0;
     std::uint32_t escaped_size =
@@ -82,6 +83,9 @@ class Vocabulary {
     std::string_view escaped() const {
       return {escaped_size == size ? begin : begin + size, escaped_size};
     }
+    /// The same without the line break.
+    std::string_view text_of_line() const { return text().substr(0, size - 1); }
+    std::string_view escaped_of_line() const { return escaped().substr(0, escaped_size - 2); }
   };
   /// By id. A text has `kTextRoom` more bytes that can be read.
   std::span<const Text> texts() const { return texts_; }
