@@ -514,6 +514,8 @@ bool OtherCalls::is_sound() const {
     return false;
   if (bytes + piece_bytes_ != first_byte_ + read_bytes_) return false;
   if (judged_bytes_ > read_bytes_ || read_bytes_ > most_bytes()) return false;
+  // The cursor holds text that waits, and none while readers have it.
+  if (cursor_.held().size() > (readers_.empty() ? read_bytes_ : 0)) return false;
   if (!readers_.empty() && read_bytes_ == 0 && !has_call()) return false;
   if (first_call_ > calls_ || first_call_ < 0 || calls_ > CallWriter::Place::kMostCalls)
     return false;
