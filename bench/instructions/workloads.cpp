@@ -129,6 +129,16 @@ Work deltas(const Input& input, std::string_view format, std::string_view before
   };
 }
 
+SlotOptions chat_slot() {
+  WireOptions wire;
+  wire.model = "model";
+  wire.id = "chatcmpl-1";
+  wire.created = 1;
+  SlotOptions options;
+  options.writer = make_wire_writer(WireProtocol::chat_completions, wire);
+  return options;
+}
+
 /// An engine's steps: bytes of 256 streams.
 Work step(const Input& input) {
   constexpr std::size_t kStreams = 256;
@@ -137,13 +147,7 @@ Work step(const Input& input) {
   std::vector<std::vector<TokenId>> rows;
   for (std::size_t i = 0; i < kStreams; ++i) {
     const bool calls = i % 2 == 0;
-    WireOptions wire;
-    wire.model = "model";
-    wire.id = "chatcmpl-1";
-    wire.created = 1;
-    SlotOptions options;
-    options.writer = make_wire_writer(WireProtocol::chat_completions, wire);
-    slots.push_back(batch->add(input.recipe("hermes"), std::move(options)));
+    slots.push_back(batch->add(input.recipe("hermes"), chat_slot()));
     rows.push_back(input.ids(calls ? kJsonCall : ""));
     rows.back().resize(kTokens / kStreams * 16);
   }
@@ -173,13 +177,7 @@ Work real_step(const std::string& formats, const std::string& folder, const std:
   auto batch = std::make_shared<StreamBatch>(1);
   std::vector<Slot> slots;
   for (std::size_t i = 0; i < kStreams; ++i) {
-    WireOptions wire;
-    wire.model = "model";
-    wire.id = "chatcmpl-1";
-    wire.created = 1;
-    SlotOptions options;
-    options.writer = make_wire_writer(WireProtocol::chat_completions, wire);
-    slots.push_back(batch->add(recipe, std::move(options)));
+    slots.push_back(batch->add(recipe, chat_slot()));
     // Outside of `measured`: streams are not in step.
     for (std::size_t at = 0; at < 3 * i && at < ids.size(); ++at)
       batch->step({&slots.back(), 1}, {&ids[at], 1});

@@ -59,8 +59,9 @@ void MessageBuilder::go_back(const Mark& mark) {
 void MessageBuilder::add(const Event& event, std::string_view text, const Events& events) {
   const EventKind before = std::exchange(last_, event.kind);
   switch (event.kind) {
-    case EventKind::content: message_.content += text; break;
-    case EventKind::reasoning: message_.reasoning += text; break;
+    case EventKind::content:
+    case EventKind::reasoning:
+    case EventKind::tool_call_arguments: text_of(event.kind) += text; break;
     case EventKind::tool_call_begin:
       message_.tool_calls.push_back({std::string(events.id(event)),
                                      std::string(events.name(event)),
@@ -71,7 +72,6 @@ void MessageBuilder::add(const Event& event, std::string_view text, const Events
       if (!text.empty())
         message_.tool_calls.back().written_as = std::make_unique<std::string>(text);
       break;
-    case EventKind::tool_call_arguments: last_call().arguments += text; break;
     case EventKind::tool_call_end:
       last_call().status = event.status;
       last_call().repairs = event.repairs;

@@ -1,5 +1,8 @@
 #include "text/byte_classes.h"
 
+#include <array>
+#include <cstddef>
+
 #include "text/white_space.h"
 
 namespace unspool {
@@ -14,7 +17,8 @@ constexpr std::array<ByteClasses, 256> kClassOf = [] {
 
 // Whether text that begins inside a JSON string also ends there, with no escape open. `\u` has
 // states of its own and is left out.
-bool is_json_piece(std::string_view text, bool is_escape) {
+bool is_json_piece(std::string_view text) {
+  bool is_escape = false;
   for (const char byte : text) {
     if (is_escape) {
       if (std::string_view("\"\\/bfnrt").find(byte) == std::string_view::npos) return false;
@@ -45,8 +49,7 @@ ByteClasses classes_of(std::string_view text) {
   if (!space.empty()) classes |= kEndsInSpace;
   if (space.find_first_of("\r\n") != std::string_view::npos) classes |= kEndsInOpenLine;
   if (text.back() == '\n') classes |= kEndsInLineBreak;
-  if (!is_json_piece(text, false)) classes |= kCutsJson;
-  if (!is_json_piece(text, true)) classes |= kCutsEscape;
+  if (!is_json_piece(text)) classes |= kCutsJson;
   if ((classes & kAnyWide) != 0 && has_wide_break(text)) classes |= kWideBreak;
   return classes;
 }
