@@ -26,13 +26,12 @@ class Sizes:
     streams: tuple[int, ...] = (1, 64, 256, 1024)
     growth: tuple[int, ...] = (1_000, 4_000, 16_000, 64_000)
     worst_kb: tuple[int, ...] = (16, 256)
-    shared: int = 1024  # streams that threads share: fewer would not use two
     outputs: int = 256  # of a batch
     tools: tuple[int, ...] = (0, 2, 200)
     tokenizers: tuple[str, ...] = real_tokenizers.SIX
 
 
-QUICK = Sizes(64, (1, 4), (200, 400), (1, 2), 8, 8, (0, 2), ("deepseek",))
+QUICK = Sizes(64, (1, 4), (200, 400), (1, 2), 8, (0, 2), ("deepseek",))
 
 
 @dataclass(frozen=True)
@@ -116,7 +115,6 @@ def _worst(loads: Loads, sizes: Sizes) -> Iterator[Case]:
 def _threads(loads: Loads, sizes: Sizes) -> Iterator[Case]:
     path = loads.answers("hermes", sizes.tokens, VARIANTS)
     works = {
-        f"ids to SSE, hermes, {sizes.shared:,} streams": ("sse", sizes.shared),
         "whole outputs, texts": ("whole texts", sizes.outputs),
         "whole outputs, lists of ids": ("whole lists", sizes.outputs),
         "whole outputs, arrays of ids": ("whole arrays", sizes.outputs),

@@ -142,7 +142,7 @@ SlotOptions chat_slot() {
 /// An engine's steps: bytes of 256 streams.
 Work step(const Input& input) {
   constexpr std::size_t kStreams = 256;
-  auto batch = std::make_shared<StreamBatch>(1);
+  auto batch = std::make_shared<StreamBatch>();
   std::vector<Slot> slots;
   std::vector<std::vector<TokenId>> rows;
   for (std::size_t i = 0; i < kStreams; ++i) {
@@ -174,7 +174,7 @@ Work real_step(const std::string& formats, const std::string& folder, const std:
   recipe.options.stream.vocabulary = vocabulary;
   recipe.options.stream.keeps_message = false;
   recipe.options.stream.parser.id_seed = 1;
-  auto batch = std::make_shared<StreamBatch>(1);
+  auto batch = std::make_shared<StreamBatch>();
   std::vector<Slot> slots;
   for (std::size_t i = 0; i < kStreams; ++i) {
     slots.push_back(batch->add(recipe, chat_slot()));

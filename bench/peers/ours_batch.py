@@ -17,13 +17,13 @@ label = "unspool StreamBatch"
 __all__ = ["WORKS", "label", "make_batch", "version"]
 
 
-def make_batch(loads: list[Load], threads: int = 1) -> tuple[unspool.StreamBatch, Any, list[Any]]:
+def make_batch(loads: list[Load]) -> tuple[unspool.StreamBatch, Any, list[Any]]:
     """The batch, its slots, and the ids of each step."""
     import numpy as np
 
     first = loads[0]
     vocabulary = real_tokenizers.vocabulary(first.tokenizer)
-    batch = unspool.StreamBatch(vocabulary, first.format, keep_message=False, threads=threads)
+    batch = unspool.StreamBatch(vocabulary, first.format, keep_message=False)
     writers = [unspool.WireWriter("chat_completions", model="model") for _ in loads]
     slots = np.array([batch.add(first.tools, writer=writer) for writer in writers], np.int32)
     return batch, slots, _rows(tuple(loads))
@@ -37,19 +37,16 @@ def _rows(loads: tuple[Load, ...]) -> list[Any]:
     return list(np.ascontiguousarray(np.array([load.ids for load in loads], np.int32).T))
 
 
-def _sse(threads: int) -> Any:
-    def work(loads: list[Load]) -> Streams:
-        batch, slots, rows = make_batch(loads, threads)
-        put = batch.step
+def _sse(loads: list[Load]) -> Streams:
+    batch, slots, rows = make_batch(loads)
+    put = batch.step
 
-        def answers(outputs: list[list[Any]]) -> list[Answer]:
-            parts = [b"".join(step.sse(slot) for step in outputs[0]) for slot in slots.tolist()]
-            ends = [batch.finish(slot).sse(slot) for slot in slots.tolist()]
-            return [of_sse((part + end).decode()) for part, end in zip(parts, ends, strict=True)]
+    def answers(outputs: list[list[Any]]) -> list[Answer]:
+        parts = [b"".join(step.sse(slot) for step in outputs[0]) for slot in slots.tolist()]
+        ends = [batch.finish(slot).sse(slot) for slot in slots.tolist()]
+        return [of_sse((part + end).decode()) for part, end in zip(parts, ends, strict=True)]
 
-        return Streams([lambda i: put(slots, rows[i])], answers, len(rows))
-
-    return work
+    return Streams([lambda i: put(slots, rows[i])], answers, len(rows))
 
 
-WORKS = {"sse": _sse(1), "sse, 2 threads": _sse(2)}
+WORKS = {"sse": _sse}

@@ -34,8 +34,8 @@ namespace {
 constexpr std::size_t kLongStep = 1 << 10;
 
 struct PyStreamBatch {
-  PyStreamBatch(unsigned threads, ReasoningField reasoning_field)
-      : batch(threads), field(reasoning_field), loan(std::make_shared<WriterLoan>()) {}
+  explicit PyStreamBatch(ReasoningField reasoning_field)
+      : field(reasoning_field), loan(std::make_shared<WriterLoan>()) {}
 
   StreamBatch batch;
   ReasoningField field;
@@ -259,11 +259,10 @@ void register_stream_batch(py::module_& module) {
   register_result(module);
   py::class_<PyStreamBatch> batch(module, "StreamBatch");
   batch
-      .def(py::init([](unsigned threads, const std::string& reasoning_field) {
-             return std::make_unique<PyStreamBatch>(threads,
-                                                    parse_reasoning_field(reasoning_field));
+      .def(py::init([](const std::string& reasoning_field) {
+             return std::make_unique<PyStreamBatch>(parse_reasoning_field(reasoning_field));
            }),
-           py::arg("threads"), py::arg("reasoning_field"))
+           py::arg("reasoning_field"))
       .def("_add", &add, py::arg("recipe"), py::arg("tools"), py::arg("prompt"), py::arg("writer"),
            py::arg("choice"), py::arg("deltas"), py::arg("end_ids"))
       .def(

@@ -2,18 +2,16 @@
 // step is a loop; all that is here beyond the loop saves time or keeps a step whole:
 //
 //   check       all slots and ids, before any stream changes: a step happens or it does not
-//   run         in the caller's thread, or in shares of adjacent slots among a pool of threads
-//   run_share   each share writes its own bytes and deltas, so threads share no memory
+//   run         feeds each slot in turn; bytes and deltas of all slots are in one result
+//   feed_plain  the path of nearly every id: no event, and the frame of the one before it
 //   deliver     a lone fragment goes to the writer without a Delta
-//   join        the bytes of all shares in the order of the slots
 //
-// A writer with several answers is one response: its slots are all fed by the caller's thread,
-// after the others.
+// A step is short: 4,096 streams take less time than an engine needs to choose their next ids. Two
+// threads make it longer, since both write to what the other one reads.
 #include "stream/stream_batch.h"
 
 #include <algorithm>
 #include <atomic>
-#include <functional>
 #include <utility>
 
 #include "text/error.h"
@@ -21,9 +19,6 @@
 namespace unspool {
 
 namespace {
-
-// A thread takes about 30 µs to wake. With fewer ids per thread it is not worth it.
-constexpr std::size_t kIdsOfShare = 384;
 
 std::string named(Slot slot) { return "slot " + std::to_string(slot); }
 
@@ -77,12 +72,6 @@ void StreamBatch::Step::check_shape() const {
                         std::to_string(last) + ", and there are " + std::to_string(ids.size()) +
                         " ids; pass 0 first, and the number of ids last");
   }
-}
-
-StreamBatch::StreamBatch(unsigned thread_count) : thread_count_(std::max(thread_count, 1U)) {}
-
-StreamBatch::~StreamBatch() {
-  if (pool_ && !pool_->is_alive()) WorkerPool::abandon(std::move(pool_));
 }
 
 StreamBatch::Stream& StreamBatch::at(Slot slot) const {
@@ -145,10 +134,6 @@ Slot StreamBatch::place(TokenStreamer streamer, SlotOptions options) {
   const auto is_text = [&](TokenId id) { return stream->streamer.stream().is_text(id); };
   stream->feeds_plain = !keeps_deltas && stream->streamer.passes_plain() &&
                         std::none_of(stream->end_ids.begin(), stream->end_ids.end(), is_text);
-  if (stream->writer && stream->writer->options().n > 1) {
-    stream->shares_writer = true;
-    ++shared_count_;
-  }
   // The lowest one, so that slots stay as dense as the requests.
   auto free = std::find(streams_.begin(), streams_.end(), nullptr);
   if (free == streams_.end()) free = streams_.emplace(free);
@@ -158,7 +143,7 @@ Slot StreamBatch::place(TokenStreamer streamer, SlotOptions options) {
 }
 
 void StreamBatch::remove(Slot slot) {
-  if (at(slot).shares_writer) --shared_count_;
+  static_cast<void>(at(slot));
   streams_[static_cast<std::size_t>(slot)] = nullptr;
   --size_;
 }
@@ -215,20 +200,15 @@ std::shared_ptr<BatchResult> StreamBatch::step(
   check(step);
   std::shared_ptr<BatchResult> result = new_result();
   run(step, *result);
-  result->join();
   return result;
 }
 
 std::shared_ptr<BatchResult> StreamBatch::finish(Slot slot, FinishReason reason) {
   Stream& stream = at(slot);
   check_one(slot, stream);
-  std::shared_ptr<BatchResult> result = new_result();
-  result->restart(std::span(&slot, 1), 1);
-  result->entries_.front() = {};
   stream.streamer.read(std::nullopt, std::nullopt, reason);
-  deliver(stream, result->parts_[0], result->entries_[0]);
-  result->entries_[0].has_ended = true;
-  result->join();
+  std::shared_ptr<BatchResult> result = result_of(slot, stream);
+  result->ended_.push_back(slot);
   return result;
 }
 
@@ -239,36 +219,33 @@ std::shared_ptr<BatchResult> StreamBatch::rollback(Slot slot, std::size_t count)
     throw ArgumentError(named(slot) +
                         " has a writer, whose bytes are not taken back; add it without a writer");
   }
-  std::shared_ptr<BatchResult> result = new_result();
   stream.streamer.read_rollback(count);
-  result->restart(std::span(&slot, 1), 1);
-  result->entries_.front() = {};
-  deliver(stream, result->parts_[0], result->entries_[0]);
-  result->join();
+  return result_of(slot, stream);
+}
+
+// The result of one slot that has been read.
+std::shared_ptr<BatchResult> StreamBatch::result_of(Slot slot, Stream& stream) {
+  std::shared_ptr<BatchResult> result = new_result();
+  result->restart(std::span(&slot, 1));
+  deliver(stream, *result);
+  result->end_slot(0);
   return result;
 }
 
 void StreamBatch::run(const Step& step, BatchResult& result) {
-  // By ids and not by slots: a step of speculative decoding may have many ids per slot.
-  const std::size_t wanted = std::min<std::size_t>(thread_count_, step.ids.size() / kIdsOfShare);
-  if (wanted < 2) {
-    result.restart(step.slots, 1);
-    run_share(step, 0, 1, result);
-  } else {
-    if (pool_ && !pool_->is_alive()) WorkerPool::abandon(std::move(pool_));
-    // At the first step that is large enough; most batches never need it.
-    if (!pool_) pool_ = std::make_unique<WorkerPool>(thread_count_ - 1);
-    const unsigned share_count =
-        static_cast<unsigned>(std::min<std::size_t>(wanted, pool_->share_count()));
-    result.restart(step.slots, share_count);
-    const auto work = [&](unsigned share) {
-      if (share < share_count) run_share(step, share, share_count, result);
-    };
-    pool_->run(std::ref(work));  // does not copy it
-  }
-  for (const BatchResult::Part& part : result.parts_) {
-    // After all shares are done: they still use the result.
-    if (part.failure) std::rethrow_exception(part.failure);
+  result.restart(step.slots);
+  const std::size_t count = step.slots.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const Slot slot = step.slots[i];
+    Stream& stream = *streams_[static_cast<std::size_t>(slot)];
+    if (i + 1 < count) prefetch(*streams_[static_cast<std::size_t>(step.slots[i + 1])]);
+    const std::span<const TokenId> ids = step.ids_of(i);
+    if (stream.is_plain) {
+      feed_plain(stream, ids.front(), result);
+    } else if (feed(stream, ids, result)) {
+      result.ended_.push_back(slot);
+    }
+    result.end_slot(i);
   }
 }
 
@@ -281,99 +258,57 @@ void StreamBatch::prefetch([[maybe_unused]] const Stream& stream) {
 #endif
 }
 
-// Adjacent slots belong to one thread. Those that share a writer belong to the caller.
-void StreamBatch::run_share(const Step& step, unsigned share, unsigned share_count,
-                            BatchResult& result) {
-  BatchResult::Part& part = result.parts_[share];
-  const std::size_t begin = step.slots.size() * share / share_count;
-  const std::size_t end = step.slots.size() * (share + 1) / share_count;
-  const auto run_those = [&](std::size_t from, std::size_t to, bool shared) {
-    for (std::size_t i = from; i < to; ++i) {
-      Stream& stream = *streams_[static_cast<std::size_t>(step.slots[i])];
-      if (i + 1 < to) prefetch(*streams_[static_cast<std::size_t>(step.slots[i + 1])]);
-      // The first pass leaves out the slots that share a writer, the second one all others.
-      if (share_count > 1 && stream.shares_writer != shared) continue;
-      result.entries_[i].part = share;
-      const std::span<const TokenId> ids = step.ids_of(i);
-      if (stream.is_plain) {
-        feed_plain(stream, ids.front(), part, result.entries_[i]);
-      } else {
-        feed(stream, ids, part, result.entries_[i]);
-      }
-    }
-  };
-  try {
-    run_those(begin, end, false);
-    if (share == 0 && share_count > 1 && shared_count_ > 0) run_those(0, step.slots.size(), true);
-  } catch (...) {
-    // An exception that leaves a worker's function would end the process.
-    part.failure = std::current_exception();
-  }
-}
-
-void StreamBatch::feed(Stream& stream, std::span<const TokenId> ids, BatchResult::Part& part,
-                       BatchResult::Entry& entry) {
+// Returns whether the answer has ended. Ids after an end token are read like any others: the host
+// decides what becomes of the slot.
+bool StreamBatch::feed(Stream& stream, std::span<const TokenId> ids, BatchResult& result) {
   stream.streamer.read_put(ids, false);
-  deliver(stream, part, entry);
-  // Ids after an end token have been read like any others: the host decides what becomes of the
-  // slot.
-  entry.has_ended =
-      stream.streamer.stream().is_stopped() || std::any_of(ids.begin(), ids.end(), [&](TokenId id) {
-        return std::find(stream.end_ids.begin(), stream.end_ids.end(), id) != stream.end_ids.end();
-      });
+  deliver(stream, result);
+  return stream.streamer.stream().is_stopped() ||
+         std::any_of(ids.begin(), ids.end(), [&](TokenId id) {
+           return std::find(stream.end_ids.begin(), stream.end_ids.end(), id) !=
+                  stream.end_ids.end();
+         });
 }
 
-// The path of nearly every token: no event, and the frame of the one before it.
-void StreamBatch::feed_plain(Stream& stream, TokenId id, BatchResult::Part& part,
-                             BatchResult::Entry& entry) {
+void StreamBatch::feed_plain(Stream& stream, TokenId id, BatchResult& result) {
   const TextFragment fragment = stream.streamer.put_plain(id);
-  entry.has_ended = false;
-  entry.deltas_begin = entry.deltas_end = part.delta_count;
-  entry.bytes_begin = part.bytes.size();
-  if (!stream.writer->write_next(fragment, part.bytes) && !fragment.text.empty())
-    write(stream, fragment, part);
-  entry.bytes_end = part.bytes.size();
+  if (!stream.writer->write_next(fragment, result.bytes_) && !fragment.text.empty())
+    write(stream, fragment, result);
 }
 
 // Without a frame, or with text that has to be escaped first.
-void StreamBatch::write(Stream& stream, const TextFragment& fragment, BatchResult::Part& part) {
-  part.written.clear();
-  if (!stream.writer->write_next(fragment, part.written)) {
+void StreamBatch::write(Stream& stream, const TextFragment& fragment, BatchResult& result) {
+  result.written_.clear();
+  if (!stream.writer->write_next(fragment, result.written_)) {
     Delta delta;
     fill(delta, fragment);
-    stream.writer->write(delta, part.written);
+    stream.writer->write(delta, result.written_);
   }
-  part.bytes.append(part.written);
+  result.bytes_.append(result.written_);
 }
 
-void StreamBatch::deliver(Stream& stream, BatchResult::Part& part, BatchResult::Entry& entry) {
-  const std::size_t first = part.delta_count;
-  entry.bytes_begin = part.bytes.size();
-  part.written.clear();
+void StreamBatch::deliver(Stream& stream, BatchResult& result) {
+  result.written_.clear();
   // No Delta, no token ids.
   if (!stream.keeps_deltas) {
     const std::optional<TextFragment> fragment = stream.streamer.only_fragment();
-    if (fragment && stream.writer->write_next(*fragment, part.written)) {
-      part.bytes.append(part.written);
-      entry.bytes_end = part.bytes.size();
-      entry.deltas_begin = entry.deltas_end = first;
+    if (fragment && stream.writer->write_next(*fragment, result.written_)) {
+      result.bytes_.append(result.written_);
       return stream.streamer.release();
     }
   }
+  const std::size_t first = result.delta_count_;
   const std::size_t count = stream.streamer.delta_count();
   // Never smaller: the entries keep the memory of their texts for the next step.
-  if (part.deltas.size() < first + count) part.deltas.resize(first + count);
-  part.used_count = std::max(part.used_count, first + count);
-  const std::span<Delta> deltas = std::span(part.deltas).subspan(first, count);
+  if (result.deltas_.size() < first + count) result.deltas_.resize(first + count);
+  result.used_count_ = std::max(result.used_count_, first + count);
+  const std::span<Delta> deltas = std::span(result.deltas_).subspan(first, count);
   for (std::size_t i = 0; i < count; ++i)
     stream.streamer.take_into(i, deltas[i], stream.keeps_deltas);
-  if (stream.writer) stream.writer->write_many(std::span<const Delta>(deltas), part.written);
-  part.bytes.append(part.written);
-  entry.bytes_end = part.bytes.size();
-  entry.deltas_begin = first;
+  if (stream.writer) stream.writer->write_many(std::span<const Delta>(deltas), result.written_);
+  result.bytes_.append(result.written_);
   // Deltas that only the writer needed are overwritten by the next slot's.
-  entry.deltas_end = stream.keeps_deltas ? first + count : first;
-  part.delta_count = entry.deltas_end;
+  if (stream.keeps_deltas) result.delta_count_ = first + count;
   stream.streamer.release();
 }
 

@@ -12,7 +12,6 @@
 #include "delta/wire_writer.h"
 #include "stream/batch_result.h"
 #include "stream/stream_recipe.h"
-#include "stream/worker_pool.h"
 
 namespace unspool {
 
@@ -28,10 +27,6 @@ struct SlotOptions {
 /// changes.
 class StreamBatch {
  public:
-  /// `thread_count`: maximum number of threads per step, including the caller's.
-  explicit StreamBatch(unsigned thread_count);
-  ~StreamBatch();
-
   /// Creates a stream and returns the lowest free slot. A writer may serve several slots, one for
   /// each of its answers; nothing else may write deltas with it.
   Slot add(const StreamRecipe& recipe, SlotOptions options);
@@ -66,7 +61,6 @@ class StreamBatch {
     std::shared_ptr<WireWriter> writer;
     std::uint64_t last_step = 0;
     bool keeps_deltas = false;
-    bool shares_writer = false;
     bool feeds_plain = false;  // only bytes are wanted, and no end id can be plain
     bool is_plain = false;     // its id of this step
     TokenStreamer streamer;
@@ -80,22 +74,17 @@ class StreamBatch {
   void check(const Step& step);
   void check_one(Slot slot, const Stream& stream) const;
   std::shared_ptr<BatchResult> new_result();
+  std::shared_ptr<BatchResult> result_of(Slot slot, Stream& stream);
   void run(const Step& step, BatchResult& result);
-  void run_share(const Step& step, unsigned share, unsigned share_count, BatchResult& result);
   static void prefetch(const Stream& stream);
-  static void feed(Stream& stream, std::span<const TokenId> ids, BatchResult::Part& part,
-                   BatchResult::Entry& entry);
-  static void feed_plain(Stream& stream, TokenId id, BatchResult::Part& part,
-                         BatchResult::Entry& entry);
-  static void write(Stream& stream, const TextFragment& fragment, BatchResult::Part& part);
-  static void deliver(Stream& stream, BatchResult::Part& part, BatchResult::Entry& entry);
+  static bool feed(Stream& stream, std::span<const TokenId> ids, BatchResult& result);
+  static void feed_plain(Stream& stream, TokenId id, BatchResult& result);
+  static void write(Stream& stream, const TextFragment& fragment, BatchResult& result);
+  static void deliver(Stream& stream, BatchResult& result);
 
   std::vector<std::unique_ptr<Stream>> streams_;  // by slot; null: free
   std::size_t size_ = 0;
-  std::size_t shared_count_ = 0;  // streams whose writer has several answers
   std::uint64_t step_count_ = 0;
-  unsigned thread_count_;
-  std::unique_ptr<WorkerPool> pool_;                     // created when it is first needed
   std::array<std::shared_ptr<BatchResult>, 2> results_;  // reused if nothing else holds them
 };
 

@@ -1290,7 +1290,7 @@ class BatchResult:
 class StreamBatch:
     """The native base of `unspool.StreamBatch`; use that class."""
 
-    def __init__(self, threads: int, reasoning_field: str) -> None: ...
+    def __init__(self, reasoning_field: str) -> None: ...
     def _add(
         self,
         recipe: StreamRecipe,

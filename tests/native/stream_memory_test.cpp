@@ -38,7 +38,7 @@ struct Call {
 /// A stream in an engine's batch, whose message no one keeps, and the bytes that it holds.
 class Measured {
  public:
-  explicit Measured(const Call& call) : batch_(1) {
+  explicit Measured(const Call& call) {
     recipe_.options.stream.vocabulary = bytes_vocabulary();
     recipe_.options.stream.keeps_message = false;
     recipe_.format = read_format(call.format, {recipe_.options.stream.vocabulary});

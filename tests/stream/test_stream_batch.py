@@ -1,11 +1,10 @@
-"""A batch writes what each stream writes alone, in any step and over any number of threads."""
+"""A batch writes what each stream writes alone, in any step."""
 
 from __future__ import annotations
 
 import array
 import contextlib
 import dataclasses
-import os
 import random
 import threading
 from collections.abc import Iterator
@@ -105,13 +104,12 @@ def test_every_case_in_a_batch_is_each_alone(name: str, deepseek: Any, vocabular
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-@pytest.mark.parametrize("threads", [1, 3])
 def test_an_id_a_step_gives_the_bytes_of_each_alone(
-    protocol: str, threads: int, deepseek: Any, vocabulary: Vocabulary
+    protocol: str, deepseek: Any, vocabulary: Vocabulary
 ) -> None:
-    texts = [f"Is it {n}?\n{CALL}\n{CALL}" + "x" * (n % 7) for n in range(1200 if threads > 1 else 60)]
+    texts = [f"Is it {n}?\n{CALL}\n{CALL}" + "x" * (n % 7) for n in range(60)]
     rows = [deepseek.encode(text) for text in texts]
-    batch = StreamBatch(vocabulary, "hermes", threads=threads, id_seed=3)
+    batch = StreamBatch(vocabulary, "hermes", id_seed=3)
     slots = [batch.add(writer=writer_of(protocol)) for _ in rows]
     got = [b""] * len(rows)
     for place in range(max(map(len, rows))):
@@ -246,21 +244,19 @@ def test_a_result_stays_as_it_is(deepseek: Any, vocabulary: Vocabulary) -> None:
         assert offsets.tolist() == [0, len(then)]
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_answers_of_one_response_share_a_writer(threads: int, deepseek: Any, vocabulary: Vocabulary) -> None:
-    def run(threads: int) -> bytes:
-        batch = StreamBatch(vocabulary, "hermes", threads=threads, id_seed=3)
-        writer = writer_of(n=3)
-        slots = [batch.add(writer=writer, choice=choice) for choice in range(3)]
-        others = [batch.add(writer=writer_of()) for _ in range(800)]
-        out = writer.begin()
-        for id in deepseek.encode("Hello world\n" + CALL):
-            result = batch.step([*others, *slots], [id] * 803)
-            out += b"".join(map(result.sse, slots))
-        return out + b"".join(batch.finish(slot).sse(slot) for slot in slots) + writer.end()
-
-    assert run(threads) == run(1)
-    assert run(threads).count(b'"finish_reason":"tool_calls"') == 3
+def test_answers_of_one_response_share_a_writer(deepseek: Any, vocabulary: Vocabulary) -> None:
+    batch = StreamBatch(vocabulary, "hermes", id_seed=3)
+    writer = writer_of(n=3)
+    slots = [batch.add(writer=writer, choice=choice) for choice in range(3)]
+    other = batch.add(writer=writer_of())
+    out = writer.begin()
+    for id in deepseek.encode("Hello world\n" + CALL):
+        result = batch.step([slots[0], other, *slots[1:]], [id] * 4)
+        out += b"".join(map(result.sse, slots))
+    out += b"".join(batch.finish(slot).sse(slot) for slot in slots) + writer.end()
+    assert out.count(b'"finish_reason":"tool_calls"') == 3
+    for choice in range(3):
+        assert out.count(b'"index":%d,"delta":{"content":" world"}' % choice) == 1
 
 
 def test_a_batch_has_its_writers_deltas_to_itself(deepseek: Any, vocabulary: Vocabulary) -> None:
@@ -313,8 +309,6 @@ def test_options_of_the_batch_and_of_a_slot(deepseek: Any, vocabulary: Vocabular
     assert batch.message(plain).content == "so</think>Hi"
     with pytest.raises(TypeError, match="there is no option 'colour'"):
         batch.add(colour=1)
-    with pytest.raises(ArgumentError, match="threads is 0"):
-        StreamBatch(vocabulary, "qwen3", threads=0)
     with pytest.raises(ArgumentError, match="tokenizer is None"):
         StreamBatch(None, "qwen3")
 
@@ -373,20 +367,3 @@ def test_arrays_that_change_during_a_long_step_are_read_as_they_were(vocabulary:
             assert len(batch.step(slots, ids)) == 2000
     is_over.set()
     thread.join()
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-def test_a_forked_child_has_threads_of_its_own(vocabulary: Vocabulary) -> None:
-    batch = StreamBatch(vocabulary, "hermes", threads=2)
-    slots = [batch.add() for _ in range(800)]
-    batch.step(slots, [5] * 800)
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            result = batch.step(slots, [5] * 800)
-            code = 0 if len(result) == 800 and batch.token_count(799) == 2 else 1
-            del batch
-        finally:
-            os._exit(code)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

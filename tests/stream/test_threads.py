@@ -252,7 +252,7 @@ def test_a_detokenizer_in_many_threads() -> None:
 
 
 def test_a_batch_in_many_threads() -> None:
-    batch = StreamBatch(BYTES, "hermes", threads=2, rollback_window=2)
+    batch = StreamBatch(BYTES, "hermes", rollback_window=2)
     writer = WireWriter("chat_completions", model="m", n=2)
     writer.begin()
     shared = [batch.add(writer=writer, choice=choice) for choice in range(2)]

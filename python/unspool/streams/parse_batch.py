@@ -17,7 +17,7 @@ from unspool.streams.choose_recipe import choose_recipe
 if TYPE_CHECKING:
     from unspool.core.stream.message import Message
 
-__all__ = ["BatchParser", "parse_batch", "read_thread_count"]
+__all__ = ["BatchParser", "parse_batch"]
 
 
 def parse_batch(
@@ -73,7 +73,9 @@ class BatchParser:
         threads: int = 1,
         **options: Any,
     ) -> None:
-        self._threads = read_thread_count(threads)
+        if isinstance(threads, bool) or (threads := operator.index(threads)) < 1:
+            raise ArgumentError(f"threads is {threads}; pass 1 or more")
+        self._threads = threads
         given = with_defaults(options)
         schemas = compile_tools(tools)
         recipe = choose_recipe(format, schemas, given["tokenizer"], recipe_options(given))
@@ -84,13 +86,6 @@ class BatchParser:
         """Parse whole outputs; see `parse_batch`."""
         reasons = finish_reason if isinstance(finish_reason, str) else _rows(finish_reason, "finish_reason")
         return self._recipe.parse(_rows(outputs, "outputs"), reasons, self._threads, self._reasoning_field)
-
-
-def read_thread_count(threads: int) -> int:
-    """Validate an argument `threads`. Raises ArgumentError if it is below 1."""
-    if isinstance(threads, bool) or (threads := operator.index(threads)) < 1:
-        raise ArgumentError(f"threads is {threads}; pass 1 or more")
-    return threads
 
 
 def _rows(column: Any, name: str) -> tuple[Any, ...]:

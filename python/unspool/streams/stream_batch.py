@@ -12,7 +12,6 @@ from unspool.core.stream.tool_schemas import compile_tools
 from unspool.errors import ArgumentError
 from unspool.formats.format_file import FormatFile
 from unspool.streams.choose_recipe import choose_recipe
-from unspool.streams.parse_batch import read_thread_count
 
 if TYPE_CHECKING:
     from unspool.core.stream.message import Message
@@ -32,8 +31,6 @@ class StreamBatch(NativeStreamBatch):
     Args:
         tokenizer: A tokenizer or `Vocabulary`, for all streams.
         format: The name of a format, a `FormatFile`, or a compiled `Format`; see `Parser`.
-        threads: Maximum number of threads per step. A step uses several only if it has at least 384 ids per
-            thread.
         end_ids: Token ids that end an answer, in addition to the format's: the model's `eos_token_id`.
         reasoning_field: The field that holds reasoning in the deltas.
         options: Options of `Parser`, for all streams; `add` can override them.
@@ -47,7 +44,6 @@ class StreamBatch(NativeStreamBatch):
         tokenizer: Any,
         format: str | FormatFile | Format,
         *,
-        threads: int = 1,
         end_ids: Iterable[int] | None = None,
         **options: Any,
     ) -> None:
@@ -59,7 +55,7 @@ class StreamBatch(NativeStreamBatch):
         recipe.native.for_request(None, given["prompt"])  # raises if it is invalid
         self._reasoning_field = given["reasoning_field"]
         self._end_ids = None if end_ids is None else list(end_ids)
-        super().__init__(read_thread_count(threads), self._reasoning_field)
+        super().__init__(self._reasoning_field)
 
     def add(
         self,
