@@ -101,7 +101,7 @@ class SchemaRules:
     def _definition(self, name: str) -> Node:
         """A reference to a definition's rule. It is made later: definitions may lead to one another without end."""
         if name not in self._names:
-            self._names[name] = self._rules.reserve(name)
+            self._names[name] = self._rules.reserve("definition")  # engines limit what a rule may be called
             self._waiting.append(name)
         return self._names[name]
 
