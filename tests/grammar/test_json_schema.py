@@ -387,6 +387,57 @@ def test_references_that_multiply_stay_shared() -> None:
     assert len(json.dumps(found.schema)) < 20_000
 
 
+STRING_OR_NULL = {"anyOf": [{"type": "string"}, {"type": "null"}]}
+NODE = {**OBJECT, "properties": {"n": {"allOf": [{"$ref": "#/$defs/node"}], "description": "next"}}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "fits", "does_not"),
+    [
+        (
+            {
+                **OBJECT,
+                "properties": {"a": {"type": "null"}, "b": {"type": "null"}},
+                "allOf": [{"anyOf": [{"required": ["a"]}, {"required": ["b"]}]}],
+            },
+            ['{"a":null}', '{"b":null}', '{"a":null,"b":null}'],
+            ["{}"],
+        ),
+        (
+            {"maximum": 9, "allOf": [{"type": "integer", "oneOf": [{"minimum": 5}, {"maximum": -5}]}]},
+            ["5", "9", "-7"],
+            ["0", "10"],
+        ),
+        (
+            {"type": "string", "allOf": [{"$ref": "#/$defs/u"}], "$defs": {"u": STRING_OR_NULL}},
+            ['"a"'],
+            ["null"],
+        ),
+        ({"type": "string", "$ref": "#/$defs/u", "$defs": {"u": STRING_OR_NULL}}, ['"a"'], ["null"]),
+        (
+            {
+                "allOf": [{"$ref": "#/$defs/u"}, {"anyOf": [{"maxLength": 1}, {"type": "null"}]}],
+                "$defs": {"u": STRING_OR_NULL},
+            },
+            ['"a"', "null"],
+            ['"ab"', "1"],
+        ),
+        (
+            {"$ref": "#/$defs/node", "$defs": {"node": NODE}},
+            ["{}", '{"n":{}}', '{"n":{"n":{"n":{}}}}'],
+            ['{"n":1}', '{"n":{"n":null}}'],
+        ),
+        ({**NODE, "$defs": {"node": NODE}}, ["{}", '{"n":{"n":{}}}'], ['{"n":{"n":1}}']),
+    ],
+)
+def test_unions_and_references_beside_other_keywords(
+    schema: Any, fits: list[str], does_not: list[str]
+) -> None:
+    text = json_grammar(schema).text
+    assert [value for value in fits if not admits(text, value)] == []
+    assert [value for value in does_not if admits(text, value)] == []
+
+
 def test_what_no_finite_value_fits_is_taken_out() -> None:
     schema = {
         **OBJECT,

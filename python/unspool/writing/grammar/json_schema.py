@@ -91,13 +91,11 @@ def _finish(merger: Merger, root: Any) -> NormalisedSchema:
     for part, keyword, choices in merger.exclusive:
         if merger.is_implied or overlap(choices, definitions):
             merger.parts.drop(part, keyword, "read as anyOf: a value may fit more than one")
+    while (name := name_of(root)) is not None:
+        root = definitions[name]
     root, definitions = prune(root, definitions)
     if root is False:
         raise ArgumentError("no value fits the schema; its keywords contradict one another")
     dropped = tuple(merger.parts.dropped.values())
-    name = name_of(root)
-    while name is not None:
-        root = definitions[name]
-        name = name_of(root)
     count = check_normalised(root, definitions, merger.target)
     return NormalisedSchema({**root, "$defs": definitions} if definitions else root, dropped, count)

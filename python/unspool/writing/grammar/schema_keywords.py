@@ -51,8 +51,8 @@ class Part:
         is_object = type(schema) is dict or isinstance(schema, Mapping)  # the first is much faster
         return is_object and keyword in schema and keyword not in self.done
 
-    def without(self, keyword: str) -> Part:
-        return replace(self, done=self.done | {keyword})
+    def without(self, *keywords: str) -> Part:
+        return replace(self, done=self.done.union(filter(self.has, keywords)))
 
     def child(self, schema: Any, *keys: object) -> Part:
         return Part(schema, "/".join((self.path, *(escape_pointer(str(key)) for key in keys))))

@@ -59,7 +59,7 @@ class Parts:
 
     def collect(self, parts: Iterable[Part]) -> tuple[list[Part] | None, bool]:
         """All schemas that a value must match, and whether one came from a reference; None: no value
-        matches."""
+        matches. Each stands for itself alone: what its `allOf` and its `$ref` add is in the list."""
         found: dict[Any, Part] = {}
         reached = [self._add(part, found, ()) for part in parts]
         return (None if None in reached else list(found.values())), any(reached)
@@ -85,14 +85,16 @@ class Parts:
         if part.get("not") in ({}, True):
             return None
         reached = False
+        alone = part.without("allOf", "$ref")
         for keyword in part.schema:
             if keyword == "properties":
-                found.setdefault(part.key, part)  # before later ones, to keep the order of keys
+                found.setdefault(part.key, alone)  # before later ones, to keep the order of keys
             for target in self._targets(part, keyword):
-                if self._add(target, found, (*trail, part.key)) is None:
+                inner = self._add(target, found, (*trail, part.key))
+                if inner is None:
                     return None
-                reached = reached or keyword == "$ref"
-        found.setdefault(part.key, part)
+                reached = reached or inner or keyword == "$ref"
+        found.setdefault(part.key, alone)
         return reached
 
     def _targets(self, part: Part, keyword: str) -> list[Part]:
