@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from typing import Any
@@ -51,6 +52,24 @@ def test_each_answer_has_its_own_place(generator: Any) -> None:
     contents = [choice.message.content for choice in result.choices]
     assert len(set(contents)) > 1
     assert all(re.fullmatch("a+|[0-9]{3}", content) for content in contents), contents
+
+
+@pytest.mark.parametrize(
+    "drafts",
+    [{"prompt_lookup_num_tokens": 4}, {"assistant_model": "itself"}, {"assistant_early_exit": 1}],
+    ids=["prompt lookup", "an assistant", "early exit"],
+)
+def test_drafts_write_what_is_written_without_them_or_are_refused(
+    generator: StreamGenerator, llama: Any, drafts: dict[str, Any]
+) -> None:
+    if "assistant_model" in drafts:
+        drafts = {"assistant_model": llama}
+    options = {"grammar": "start: (/[0-9]/ /[a-c]/)+\n", "max_new_tokens": 30}
+    prompt = "1a2b1a2b3c1a2b" * 3
+    without = generator.generate(prompt, **options).choices[0].message.content
+    with contextlib.suppress(ArgumentError):
+        result = generator.generate(prompt, **options, **drafts)
+        assert result.choices[0].message.content == without
 
 
 def test_a_schema_is_kept_to(generator: Any) -> None:

@@ -12,7 +12,9 @@ from typing import Any
 from unspool._core import Vocabulary
 from unspool.errors import ArgumentError
 
-__all__ = ["MAX_TOP_LOGPROBS", "LogprobRecorder", "TokenLogprob", "check_recordable", "recorded"]
+__all__ = [
+    "MAX_TOP_LOGPROBS", "LogprobRecorder", "TokenLogprob", "check_one_id_a_step", "check_recordable", "recorded",
+]  # fmt: skip
 
 #: The most alternatives that are listed for a token, as in OpenAI's API.
 MAX_TOP_LOGPROBS = 20
@@ -110,9 +112,14 @@ def check_recordable(model: Any, option: Callable[[str], Any]) -> None:
             f"logprobs: generate() of {type(model).__name__} is not that of transformers, which reports its scores; "
             "use backend='native', or leave logprobs out"
         )
+    check_one_id_a_step("logprobs", option)
+
+
+def check_one_id_a_step(wanted: str, option: Callable[[str], Any]) -> None:
+    """Raise ArgumentError for a decoding method that `wanted` cannot follow."""
     for name in _MANY_IDS_A_STEP:
         if option(name) is not None:
-            raise ArgumentError(f"logprobs are not available with {name}, which writes several ids a step")
+            raise ArgumentError(f"{name} writes several ids a step; leave it out with {wanted}")
 
 
 def recorded(model: Any, see: Callable[[Any], None]) -> Any:

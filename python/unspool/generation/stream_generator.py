@@ -19,7 +19,7 @@ from unspool.formats.choose_format import check_format_names, choose_format
 from unspool.generation.delta_stream import DeltaStream
 from unspool.generation.hooks import ConditioningHook
 from unspool.generation.logits import check_native
-from unspool.generation.logprobs import LogprobRecorder, check_recordable
+from unspool.generation.logprobs import LogprobRecorder, check_one_id_a_step, check_recordable
 from unspool.generation.prefill.context_limit import model_positions
 from unspool.generation.prefill.strategy import PrefillConfig, choose_strategy, model_kind
 from unspool.generation.prompts.prompt import prompt_end
@@ -231,6 +231,7 @@ class StreamGenerator:
         flush_tokens = 1 if sampling.stop else given.flush_tokens
         rows = Rows(streamers, settings.eos, settings.limit, recorder, flush_tokens, given.flush_ms)
         if grammar is not None:
+            check_one_id_a_step("a grammar", settings.option)
             mask = GrammarMask.of(grammar, vocabulary, settings.eos, settings.n, rows.is_done)
             settings = settings.with_mask(mask.process, mask.ends)
         has_processor, kind = self.processor is not None, model_kind(self.model)
