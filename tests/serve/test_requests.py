@@ -496,6 +496,23 @@ async def test_an_answer_without_the_demanded_call_is_an_error(client: Any, choi
     assert "[DONE]" not in streamed.text
 
 
+async def test_a_budget_of_reasoning_in_each_protocols_words(client: Any, model: ScriptedModel) -> None:
+    for path, field in (
+        ("/v1/chat/completions", {"max_reasoning_tokens": 7}),
+        ("/v1/chat/completions", {"thinking_token_budget": 7}),
+        ("/v1/chat/completions", {"reasoning": {"max_tokens": 7}}),
+        ("/v1/responses", {"reasoning": {"max_tokens": 7}}),
+        ("/v1/responses", {"max_reasoning_tokens": 7}),
+        ("/v1/messages", {"thinking": {"type": "enabled", "budget_tokens": 7}}),
+    ):
+        answer = await client.post(path, json={**PATHS[path], **field})
+        assert answer.status_code == 200, answer.text
+        assert model.asked[-1]["sampling"].max_reasoning_tokens == 7
+    answer = await client.post("/v1/chat/completions", json={**CHAT, "max_reasoning_tokens": -1})
+    assert answer.status_code == 422
+    assert "max_reasoning_tokens" in error_of(answer)["message"]
+
+
 async def test_reasoning_effort_is_the_templates_own_switch(client: Any, model: ScriptedModel) -> None:
     """The template knows enable_thinking and nothing else."""
     for path, field in (

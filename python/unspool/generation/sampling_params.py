@@ -23,6 +23,7 @@ _SHAPING = ("top_p", "top_k", "min_p")
 # What each parameter may be, and how an error says it.
 _RANGES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "max_tokens": (lambda value: value >= 1, "1 or more"),
+    "max_reasoning_tokens": (lambda value: value >= 0, "0 or more"),
     "temperature": (lambda value: value >= 0, "0 or more"),
     "top_p": (lambda value: 0 < value <= 1, "a number above 0, at most 1 (off)"),
     "top_k": (lambda value: value >= 0, "0 or more"),
@@ -46,6 +47,8 @@ class SamplingParams(Record):
 
     Attributes:
         max_tokens: The most new token ids, 1 or more.
+        max_reasoning_tokens: The most token ids of the reasoning, 0 or more. Then its closing marker is written for the
+            model, which goes on behind it.
         temperature: 0 selects the most likely token (greedy); above 0 samples.
         top_p: Sample from the most likely tokens that together have this probability, above 0, at most 1 (off).
         top_k: Sample from this many of the most likely tokens; 0 is off.
@@ -66,6 +69,7 @@ class SamplingParams(Record):
     """
 
     max_tokens: int | None = None
+    max_reasoning_tokens: int | None = None
     temperature: float | None = None
     top_p: float | None = None
     top_k: int | None = None
@@ -118,7 +122,7 @@ class SamplingParams(Record):
 
         These are `max_new_tokens`, `do_sample`, `temperature`, `top_p`, `top_k`, `min_p` and
         `repetition_penalty`. At temperature 0 it has `do_sample=False` and no option of sampling. It leaves out
-        presence_penalty, frequency_penalty, seed, n, stop and logprobs, which `generate` has no argument for.
+        max_reasoning_tokens, presence_penalty, frequency_penalty, seed, n, stop and logprobs, which `generate` has no argument for.
         """
         values = {own: getattr(self, name) for name, own in GENERATE_NAMES.items()}
         if self.temperature is not None:

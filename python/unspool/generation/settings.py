@@ -26,7 +26,9 @@ _REFUSED = {
 }
 
 # Options that `read_settings` reads; `generate` has no argument of these names.
-_OURS = frozenset({"n", "seed", "logprobs", "logits_processor", "stopping_criteria", *CACHE_NAMES})
+_OURS = frozenset(
+    {"n", "seed", "logprobs", "max_reasoning_tokens", "logits_processor", "stopping_criteria", *CACHE_NAMES}
+)
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,10 @@ class GenerationSettings:
         """The same settings with other options of `generate`; `max_new_tokens` is the limit too."""
         sampling = self.sampling.replace(max_tokens=options.get("max_new_tokens", self.limit))
         return dataclasses.replace(self, sampling=sampling, options={**self.options, **options})
+
+    def with_processor(self, processor: Any) -> GenerationSettings:
+        """The same settings with a logits processor behind the caller's."""
+        return dataclasses.replace(self, logits_processors=(*self.logits_processors, processor))
 
     def with_mask(self, processor: Any, criterion: Any) -> GenerationSettings:
         """The same settings with a grammar's mask; it is last, so that no other processor undoes it."""
@@ -136,6 +142,9 @@ def read_settings(
     return GenerationSettings(
         sampling=params.replace(
             max_tokens=merged.get("max_new_tokens"),
+            max_reasoning_tokens=_first(
+                merged.pop("max_reasoning_tokens", None), params.max_reasoning_tokens
+            ),
             n=n,
             stop=(stop if isinstance(stop, str) else tuple(stop)) or params.stop,
             seed=_first(merged.pop("seed", None), params.seed),

@@ -22,8 +22,10 @@ from unspool.generation.logits import check_native
 from unspool.generation.logprobs import LogprobRecorder, check_one_id_a_step, check_recordable
 from unspool.generation.prefill.context_limit import model_positions
 from unspool.generation.prefill.strategy import PrefillConfig, choose_strategy, model_kind
+from unspool.generation.prompts.pieces.encode import encode_whole
 from unspool.generation.prompts.prompt import prompt_end
 from unspool.generation.prompts.prompt_encoder import PromptEncoder
+from unspool.generation.reasoning_budget import ReasoningBudget, closer_of
 from unspool.generation.rows import Rows
 from unspool.generation.run import GenerationRun
 from unspool.generation.sampling_params import GenerationDefaults, SamplingParams, resolve_token_ids
@@ -159,7 +161,7 @@ class StreamGenerator:
                 `context_length` together with the limit of this call, or with one token. A limit of the config or
                 the model is lowered to fit. False: the model may run beyond its positions.
             flush_tokens: Parse the ids of this many steps together, which costs less. The text does not change. With
-                stop strings, each id is parsed at once.
+                stop strings or a budget of reasoning, each id is parsed at once.
             flush_ms: Parse earlier if the first of these ids is this old when the next one arrives; 0: do not.
             generation_kwargs: Options of `model.generate`, such as `max_new_tokens`; options of `Parser`,
                 such as `skip_special_tokens`; and further model inputs, such as `attention_mask`.
@@ -228,12 +230,19 @@ class StreamGenerator:
             for choice in range(settings.n)
         ]
         recorder = None if sampling.logprobs is None else LogprobRecorder(sampling.logprobs, vocabulary)
-        flush_tokens = 1 if sampling.stop else given.flush_tokens
+        budget = sampling.max_reasoning_tokens
+        closer = None if budget is None or given.raw else closer_of(format, reasoning, vocabulary)
+        # A streamer that is behind would not know where the reasoning ends.
+        flush_tokens = 1 if sampling.stop or closer else given.flush_tokens
         rows = Rows(streamers, settings.eos, settings.limit, recorder, flush_tokens, given.flush_ms)
         if grammar is not None:
             check_one_id_a_step("a grammar", settings.option)
             mask = GrammarMask.of(grammar, vocabulary, settings.eos, settings.n, rows.is_done)
             settings = settings.with_mask(mask.process, mask.ends)
+        if budget is not None and closer is not None:
+            check_one_id_a_step("max_reasoning_tokens", settings.option)
+            ids = encode_whole(self.tokenizer, closer, add_special_tokens=False)
+            settings = settings.with_processor(ReasoningBudget(budget, ids, streamers))
         has_processor, kind = self.processor is not None, model_kind(self.model)
         run = GenerationRun(
             model=self.model,

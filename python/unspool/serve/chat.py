@@ -12,6 +12,7 @@ from unspool.serve.shared_fields import (
     Answers,
     ChatFields,
     Count,
+    ReasoningFields,
     Stop,
     StreamOptions,
     TopLogprobs,
@@ -38,6 +39,7 @@ class ChatRequest(ChatFields, kw_only=True):
     logprobs: bool = False
     top_logprobs: TopLogprobs | None = None
     reasoning_effort: str | None = None
+    reasoning: ReasoningFields | None = None
     response_format: NestedFormat | None = None
     modalities: Annotated[Any, refused(["text"], why="there is text alone")] = None
     audio: Annotated[Any, refused(why="there is text alone")] = None
@@ -59,14 +61,15 @@ def read_chat_request(data: Any) -> GenerationRequest:
             code="invalid_argument",
             param="max_tokens",
         )
+    reasoning = body.reasoning or ReasoningFields()
     logprobs = logprob_count(body.top_logprobs, body.logprobs, "'logprobs': true")
     return GenerationRequest(
         protocol="chat_completions",
         model=body.model,
         prompt=read_chat(body.messages),
         tools=read_tools(offered_in(data), body.tool_choice, body.parallel_tool_calls),
-        sampling=body.sampling(longest or older, body.stop, body.n, logprobs),
-        effort=body.reasoning_effort,
+        sampling=body.sampling(longest or older, body.stop, body.n, logprobs, budget=reasoning.max_tokens),
+        effort=body.reasoning_effort or reasoning.effort,
         stream=body.stream,
         include_usage=body.stream and body.stream_options is not None and body.stream_options.include_usage,
         metadata=body.metadata or {},

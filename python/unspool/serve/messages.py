@@ -78,7 +78,7 @@ class MessagesChoice(Wire, kw_only=True):
 
 
 class ThinkingSwitch(Wire, kw_only=True):
-    """Reasoning on or off. `max_tokens` bounds reasoning and answer; no model here counts the reasoning."""
+    """Reasoning on or off, and the most tokens of it; `max_tokens` bounds reasoning and answer."""
 
     type: Literal["enabled", "disabled", "adaptive"]
     budget_tokens: Count | None = None
@@ -155,14 +155,17 @@ def _read(body: CountRequest) -> GenerationRequest:
         )  # fmt: skip
     config = body.output_config or OutputConfig()
     schema = schema_of(config.format, "output_config.format")
+    switch = body.thinking or ThinkingSwitch(type="adaptive")
     older = schema_of(body.output_format, "output_format")
     return GenerationRequest(
         protocol="messages",
         model=body.model,
         prompt=prepare_messages(prompt),
         tools=_tools(body),
-        sampling=body.sampling(body.max_tokens, body.stop_sequences, stop_field="stop_sequences"),
-        thinking=_SWITCHES[body.thinking.type] if body.thinking else None,
+        sampling=body.sampling(
+            body.max_tokens, body.stop_sequences, stop_field="stop_sequences", budget=switch.budget_tokens
+        ),
+        thinking=_SWITCHES[switch.type],
         effort=config.effort,
         response_schema=schema if schema is not None else older,
         stream=body.stream,

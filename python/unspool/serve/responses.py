@@ -11,7 +11,7 @@ from unspool.serve.chat_messages import call_of
 from unspool.serve.content import Content, text_of
 from unspool.serve.requests import GenerationRequest
 from unspool.serve.response_schema import FlatFormat, schema_of
-from unspool.serve.shared_fields import ChatFields, Count, Stop, TopLogprobs, logprob_count
+from unspool.serve.shared_fields import ChatFields, Count, ReasoningFields, Stop, TopLogprobs, logprob_count
 from unspool.serve.tools import FunctionTool, ToolChoice, read_tools, unsupported_tool
 from unspool.serve.wire import Ignored, Wire, kinds, refused, take, unfit
 
@@ -71,14 +71,6 @@ class ResponseTool(Wire, tag_field="type", tag="function", kw_only=True):
     function: FunctionTool | None = None
 
 
-class Reasoning(Wire, kw_only=True):
-    """How to reason; reasoning is sent whole."""
-
-    effort: str | None = None
-    summary: Ignored = None
-    generate_summary: Ignored = None
-
-
 class TextOptions(Wire, kw_only=True):
     format: FlatFormat | None = None
     verbosity: Annotated[Any, refused("medium", why="the model has no such switch")] = None
@@ -104,7 +96,7 @@ class ResponseRequest(ChatFields, kw_only=True):
     stream_options: EventOptions | None = None
     include: list[Any] | None = None
     top_logprobs: TopLogprobs | None = None
-    reasoning: Reasoning | None = None
+    reasoning: ReasoningFields | None = None
     text: TextOptions | None = None
     previous_response_id: Annotated[Any, refused(why=_NOTHING_KEPT)] = None
     conversation: Annotated[Any, refused(why=_NOTHING_KEPT)] = None
@@ -118,14 +110,17 @@ class ResponseRequest(ChatFields, kw_only=True):
 def read_response_request(data: Any) -> GenerationRequest:
     """A body of Responses."""
     body = take(ResponseRequest, data)
+    reasoning = body.reasoning or ReasoningFields()
     prompt = [{"role": "system", "content": body.instructions}] if body.instructions else []
     return GenerationRequest(
         protocol="responses",
         model=body.model,
         prompt=prompt + _read_input(body.input),
         tools=read_tools(_functions(data.get("tools")), body.tool_choice, body.parallel_tool_calls),
-        sampling=body.sampling(body.max_output_tokens, body.stop, logprobs=_logprobs(body)),
-        effort=body.reasoning.effort if body.reasoning else None,
+        sampling=body.sampling(
+            body.max_output_tokens, body.stop, logprobs=_logprobs(body), budget=reasoning.max_tokens
+        ),
+        effort=reasoning.effort,
         stream=body.stream,
         echo={name: data[name] for name in _ECHOED if data.get(name) is not None},
         metadata=body.metadata or {},

@@ -14,8 +14,8 @@ from unspool.serve.api_errors import ApiError
 from unspool.serve.wire import Ignored, Wire, refused, unfit
 
 __all__ = [
-    "AnswerFields", "Answers", "ChatFields", "Count", "SamplingFields", "Stop", "StreamOptions",
-    "TopLogprobs", "logprob_count",
+    "AnswerFields", "Answers", "ChatFields", "Count", "ReasoningFields", "SamplingFields", "Stop",
+    "StreamOptions", "TopLogprobs", "logprob_count",
 ]  # fmt: skip
 
 Count = Annotated[int, Meta(ge=1)]
@@ -23,6 +23,7 @@ Count = Annotated[int, Meta(ge=1)]
 Answers = Annotated[int, Meta(ge=1, le=128)]
 TopLogprobs = Annotated[int, Meta(ge=0, le=MAX_TOP_LOGPROBS)]
 Stop = str | list[str]
+_Budget = Annotated[int, Meta(ge=0)]
 _Penalty = Annotated[float, Meta(ge=-2, le=2)]
 
 # Below it, scores that are divided by it overflow.
@@ -43,6 +44,8 @@ class SamplingFields(Wire, kw_only=True):
     frequency_penalty: _Penalty | None = None
     repetition_penalty: Annotated[float, Meta(gt=0)] | None = None
     seed: Annotated[int, Meta(ge=0)] | None = None
+    max_reasoning_tokens: _Budget | None = None
+    thinking_token_budget: _Budget | None = None  # vLLM's name for it
 
     def sampling(
         self,
@@ -51,8 +54,12 @@ class SamplingFields(Wire, kw_only=True):
         n: int | None = None,
         logprobs: int | None = None,
         stop_field: str = "stop",
+        budget: int | None = None,
     ) -> SamplingParams:
         """All that decides on an answer's tokens.
+
+        Args:
+            budget: The most tokens of reasoning, by a field of the protocol's own.
 
         Raises:
             ApiError: 422, a value is out of its range.
@@ -66,6 +73,8 @@ class SamplingFields(Wire, kw_only=True):
         values: dict[str, Any] = {name: getattr(self, name) for name in SamplingFields.__struct_fields__}
         if self.top_k == -1:  # vLLM's "off"
             values["top_k"] = 0
+        budgets = (values["max_reasoning_tokens"], values.pop("thinking_token_budget"), budget)
+        values["max_reasoning_tokens"] = next((one for one in budgets if one is not None), None)
         try:
             return SamplingParams(**values, max_tokens=max_tokens, n=n, stop=texts, logprobs=logprobs)
         except ArgumentError as error:
@@ -82,6 +91,15 @@ def _stop_texts(stop: str | list[str] | None, name: str) -> tuple[str, ...]:
         limits = f"a text may have {_MAX_STOP_BYTES} bytes, all of them {16 * _MAX_STOP_BYTES}"
         raise unfit(name, f"'{name}' is too long; {limits}")
     return tuple(texts)
+
+
+class ReasoningFields(Wire, kw_only=True):
+    """How to reason; reasoning is sent whole."""
+
+    effort: str | None = None
+    max_tokens: _Budget | None = None
+    summary: Ignored = None
+    generate_summary: Ignored = None
 
 
 class AnswerFields(SamplingFields, kw_only=True):

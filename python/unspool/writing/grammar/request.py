@@ -17,7 +17,7 @@ from unspool.writing.grammar.response_format import read_response_format
 from unspool.writing.grammar.result import Grammar
 from unspool.writing.grammar.tools import is_strict
 
-__all__ = ["request_grammar"]
+__all__ = ["format_of", "request_grammar"]
 
 
 def request_grammar(
@@ -65,7 +65,7 @@ def request_grammar(
     end = read_prompt_end()
     if isinstance(format, Format):
         return _without_file(format, response_schema, must_call, end)
-    file = (_named_file if isinstance(format, str) else _file)(format, reasoning)
+    file = format_of(format, reasoning)
     if must_call and not file.has_tools:
         raise ArgumentError(
             f"tool_choice asks for a call, and format '{file.name}' has none; name another format"
@@ -111,13 +111,17 @@ def _without_file(
     return json_grammar(schema)
 
 
-def _file(format: str | FormatSource, reasoning: str | bool | None) -> FormatSource:
+def format_of(format: str | FormatSource, reasoning: str | bool | None) -> FormatSource:
     """The format with the reasoning that is read."""
+    # A file that is the same object is compiled once.
+    return (_named_file if isinstance(format, str) else _file)(format, reasoning)
+
+
+def _file(format: str | FormatSource, reasoning: str | bool | None) -> FormatSource:
     file = find_source(format) if isinstance(format, str) else format
     if reasoning is None or reasoning is True:
         return file
     return file.with_reasoning(find_source(reasoning) if reasoning else None)
 
 
-# A file that is the same object is compiled once.
 _named_file = functools.lru_cache(maxsize=256)(_file)
