@@ -23,8 +23,9 @@ import unspool
 from transformers import PreTrainedTokenizerFast
 from unspool.core.vocabulary.vocabulary_sources import from_tokenizer
 from unspool.writing.grammar.mask import GrammarMask
-from unspool.writing.grammar.matcher import _OPTIONS, GrammarMatcher, _trie
+from unspool.writing.grammar.matcher import _OPTIONS, GrammarMatcher
 from unspool.writing.grammar.result import Syntax
+from unspool.writing.grammar.token_trie import token_trie
 
 SCHEMA = {
     "type": "object",
@@ -64,7 +65,7 @@ TOKENIZER.add_special_tokens({"additional_special_tokens": TAGS})
 
 def main() -> None:
     """Print the table; with `--short` only three rows, for bench/run.py."""
-    table = _trie(from_tokenizer(TOKENIZER))
+    table = token_trie(from_tokenizer(TOKENIZER))
     is_short = "--short" in sys.argv
     print("| | make | compile | a mask, mean | p95 |\n|---|---|---|---|---|")
     for name, answer, make, compile_ in cases(table):
@@ -93,12 +94,13 @@ def measure_step() -> None:
     scores = torch.zeros(1, len(vocabulary))
     runs = []
     for _ in range(REPEATS):
-        mask = GrammarMask([GrammarMatcher(vocabulary, text)], lambda _: False)
+        mask = GrammarMask([GrammarMatcher(text, vocabulary)], lambda _: False, lambda *_: None)
+        written = torch.zeros((1, 1), dtype=torch.long)
         spent = []
         for id in ids:
             begin = time.perf_counter()
-            mask.process(None, scores)
-            mask.ends(torch.tensor([[id]]), None)
+            mask.process(written, scores)
+            mask.ends(written := torch.cat([written, torch.tensor([[id]])], dim=1), None)
             spent.append(time.perf_counter() - begin)
         runs.append(spent)
     steps = [min(times) for times in zip(*runs, strict=True)]

@@ -46,6 +46,7 @@ _MODULE_OF = {
     "Evidence": "formats.detection",
     "GenerationDefaults": "generation",
     "Grammar": "writing.grammar.result",
+    "GrammarMatcher": "writing.grammar.matcher",
     "InferenceConfig": "integrations.easydel",
     "LabelSpan": "core.stream.labels",
     "Labels": "core.stream.labels",
@@ -110,6 +111,7 @@ if TYPE_CHECKING:
     from unspool.integrations.special_tokens import add_special_tokens
     from unspool.streams.stream_batch import StreamBatch
     from unspool.writing.grammar.json_answer import json_grammar
+    from unspool.writing.grammar.matcher import GrammarMatcher
     from unspool.writing.grammar.result import Dropped, Grammar
 else:
 
@@ -148,6 +150,7 @@ __all__ = [
     "FormatFile",
     "GenerationDefaults",
     "Grammar",
+    "GrammarMatcher",
     "InferenceConfig",
     "LabelSpan",
     "Labels",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import re
 from typing import Any
@@ -12,8 +11,9 @@ import pytest
 pytest.importorskip("llguidance", reason="needs unspool[constrain]")
 
 import unspool
-from unspool import ArgumentError, StreamGenerator, Vocabulary
-from unspool.writing.grammar.matcher import GrammarMatcher
+from unspool import ArgumentError, StreamGenerator
+
+from ..tiny_models import make_llama
 
 PROMPT = "What is the weather?"
 NUMBER = "start: /[0-9]{3}/\n"
@@ -54,22 +54,34 @@ def test_each_answer_has_its_own_place(generator: Any) -> None:
     assert all(re.fullmatch("a+|[0-9]{3}", content) for content in contents), contents
 
 
+@pytest.mark.parametrize("eos", ["<eos>", "1"])
+@pytest.mark.parametrize("prompt", ["1a2b1a2b3c1a2b" * 3, "xyz", "12"])
 @pytest.mark.parametrize(
-    "drafts",
-    [{"prompt_lookup_num_tokens": 4}, {"assistant_model": "itself"}, {"assistant_early_exit": 1}],
-    ids=["prompt lookup", "an assistant", "early exit"],
+    "grammar",
+    [
+        "start: (/[0-9]/ /[a-c]/)+\n",
+        "start: /[0-9]{3}/\n",
+        'start: "1a2b1a2b" /[a-c]{5}/ "xyz" /[a-z]+/\n',
+        'start: a "x"\na[max_tokens=7]: /[a-c1-3]+/\n',
+    ],
 )
-def test_drafts_write_what_is_written_without_them_or_are_refused(
-    generator: StreamGenerator, llama: Any, drafts: dict[str, Any]
+def test_drafts_write_what_is_written_without_them(
+    llama: Any, byte_tokenizer: Any, grammar: str, prompt: str, eos: str
 ) -> None:
-    if "assistant_model" in drafts:
-        drafts = {"assistant_model": llama}
-    options = {"grammar": "start: (/[0-9]/ /[a-c]/)+\n", "max_new_tokens": 30}
-    prompt = "1a2b1a2b3c1a2b" * 3
-    without = generator.generate(prompt, **options).choices[0].message.content
-    with contextlib.suppress(ArgumentError):
-        result = generator.generate(prompt, **options, **drafts)
-        assert result.choices[0].message.content == without
+    generator = StreamGenerator(llama, byte_tokenizer, format="hermes")
+    other = make_llama(byte_tokenizer, seed=3)
+    ends = byte_tokenizer.convert_tokens_to_ids(eos)
+    options = {"grammar": grammar, "max_new_tokens": 25, "eos_token_id": ends}
+    without = generator.generate(prompt, **options).choices[0]
+    for drafts in (
+        {"prompt_lookup_num_tokens": 4},
+        {"prompt_lookup_num_tokens": 10},
+        {"assistant_model": llama},
+        {"assistant_model": other},
+        {"assistant_early_exit": 1},
+    ):
+        found = generator.generate(prompt, **options, **drafts).choices[0]
+        assert (found.token_ids, found.finish_reason) == (without.token_ids, without.finish_reason), drafts
 
 
 def test_a_schema_is_kept_to(generator: Any) -> None:
@@ -172,16 +184,3 @@ def test_a_cut_answer_is_a_beginning(generator: Any) -> None:
 def test_a_bad_grammar_is_refused_at_the_call(generator: Any, grammar: str) -> None:
     with pytest.raises(ArgumentError, match="the grammar cannot be read"):
         generator.stream(PROMPT, grammar=grammar)
-
-
-def test_ids_beyond_the_vocabulary_are_not_allowed() -> None:
-    vocabulary = Vocabulary(
-        {bytes([id]): id for id in range(256)}, [(256, "<end>", "<end>", True)], is_bytes=True
-    )
-    matcher = GrammarMatcher(vocabulary, "start: /(.|\\n)*/\n", eos=[256])
-    allowed = matcher.allowed(300)
-    assert allowed.shape == (300,)
-    assert not allowed[257:].any()
-    assert allowed[256], "the end, where the grammar may end"
-    assert allowed[ord("a")]
-    assert matcher.allowed(50).shape == (50,), "a model may score fewer"

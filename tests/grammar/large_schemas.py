@@ -17,11 +17,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import unspool
 from llguidance import LLMatcher, LLParserLimits
 from unspool.errors import ArgumentError
 from unspool.writing.grammar.json_answer import json_grammar
-from unspool.writing.grammar.matcher import GrammarMatcher, _trie
+from unspool.writing.grammar.matcher import GrammarMatcher
+from unspool.writing.grammar.token_trie import token_trie
 
 STRING = {"type": "string"}
 
@@ -83,11 +85,12 @@ def grammar(path: str, schema: dict[str, Any], vocabulary: Any) -> str:
 def walk(matcher: GrammarMatcher, steps: int) -> None:
     """Write an answer, so that an error that comes later shows."""
     rng = random.Random(1)
+    bitmask = np.zeros((1, 9), np.int32)
     for _ in range(steps):
-        allowed = matcher.allowed(257)
-        if matcher.is_ended or allowed[256]:
+        if matcher.is_accepting:
             return
-        ids = allowed.nonzero()[0].tolist()
+        matcher.fill(bitmask)
+        ids = np.flatnonzero(np.unpackbits(bitmask.view(np.uint8), bitorder="little")).tolist()
         id = rng.choice([id for id in ids if chr(id) in '",:}]><k0123456789\n'] or ids)
         matcher.take(id)
 
@@ -105,7 +108,7 @@ def main() -> None:
     vocabulary = unspool.Vocabulary(
         {bytes([byte]): byte for byte in range(256)}, [(256, "<end>", "<end>", False)], is_bytes=True
     )
-    trie = _trie(vocabulary)
+    trie = token_trie(vocabulary)
     grammar(path, KINDS["enum"](3), vocabulary)  # what is computed once
     for line in lines:
         kind, _, count = line.rpartition(" ")
@@ -118,7 +121,7 @@ def main() -> None:
             LLMatcher(
                 trie, text, log_level=0, limits=LLParserLimits(max_items_in_row=40_000)
             ).compute_bitmask()
-            walk(GrammarMatcher(vocabulary, text, [256]), 600)
+            walk(GrammarMatcher(text, vocabulary, end_ids=[256]), 600)
         except ArgumentError as error:
             refusal = str(error)
         print(json.dumps({"line": line, "refusal": refusal, "peak": peak_mib()}), flush=True)

@@ -10,7 +10,6 @@ import unspool
 from llguidance import LLTokenizer
 from unspool.testing.marker_tokenizer import marker_tokenizer
 from unspool.writing.grammar.make_grammar import make_grammar
-from unspool.writing.grammar.matcher import GrammarMatcher
 
 from ..outputs import render
 from .law import faults_of_ids
@@ -58,7 +57,7 @@ def test_markers_that_are_tokens(name: str, choice: str) -> None:
         tokenizer=vocabulary,
         response_schema=schema,
     )
-    matcher = GrammarMatcher(vocabulary, grammar.text, [tokenizer.token_to_id("</stop>")])
+    matcher = unspool.GrammarMatcher(grammar, vocabulary, end_ids=[tokenizer.token_to_id("</stop>")])
     arguments = {"code": "1"} if tools[0]["name"] == "run" else {"city": "Paris", "unit": "C"}
     written = render(file, "", "", [(tools[0]["name"], arguments)])
     written = written.removeprefix(render(file, "", "", []))
@@ -66,7 +65,7 @@ def test_markers_that_are_tokens(name: str, choice: str) -> None:
         tools, tool_choice=choice.split(maxsplit=1)[0], reasoning=False, tokenizer=vocabulary, response_schema=schema,
         prompt="Hi" if repeats_the_turn(file, written) else None,
     )  # fmt: skip
-    matcher = GrammarMatcher(vocabulary, grammar.text, [tokenizer.token_to_id("</stop>")])
+    matcher = unspool.GrammarMatcher(grammar, vocabulary, end_ids=[tokenizer.token_to_id("</stop>")])
     if name in NEVER_AS_WRITTEN:
         return
     for id in tokenizer.encode(written, add_special_tokens=False).ids:

@@ -45,6 +45,7 @@ class Rows:
         self._eos, self._limit = frozenset(eos), limit
         self._ended_by_eos = [False] * len(streamers)
         self._step_count = 0
+        self._cuts: dict[int, int] = {}  # how many ids of a row count
         self._last_steps: dict[int, int] = {}  # of rows that a stopping criterion of the caller has ended
         self._takes_prompt = True
         self._flush_tokens, self._flush_s = flush_tokens, flush_ms / 1000
@@ -85,6 +86,13 @@ class Rows:
         """
         self._last_steps.setdefault(row, step)
 
+    def cut_row(self, row: int, count: int | None) -> None:
+        """Put at most this many ids of a row; None: all. A step may have more of them than a grammar allows."""
+        if count is None:
+            self._cuts.pop(row, None)
+        else:
+            self._cuts[row] = count
+
     def is_done(self, row: int) -> bool:
         """Whether this row needs no more tokens."""
         return self._has_stopped(row) or row in self._last_steps or self._is_full(row)
@@ -112,6 +120,8 @@ class Rows:
         if end is not None:
             self._ended_by_eos[row] = True
             ids = ids[: end + 1]
+        if row in self._cuts:
+            ids = ids[: max(0, self._cuts[row] - len(self.token_ids[row]))]
         self.last_put_s = time.perf_counter()
         if row == 0:
             self.times_s.extend([self.last_put_s] * len(ids))

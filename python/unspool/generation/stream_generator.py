@@ -33,6 +33,7 @@ from unspool.generation.settings import GenerationSettings, check_options, read_
 from unspool.generation.worker import GenerationWorker, check_timeout
 from unspool.streams.token_streamer import TokenStreamer
 from unspool.writing.grammar.mask import GrammarMask
+from unspool.writing.grammar.matcher import GrammarMatcher
 from unspool.writing.grammar.request import request_grammar
 from unspool.writing.grammar.result import Grammar
 
@@ -236,8 +237,9 @@ class StreamGenerator:
         flush_tokens = 1 if sampling.stop or closer else given.flush_tokens
         rows = Rows(streamers, settings.eos, settings.limit, recorder, flush_tokens, given.flush_ms)
         if grammar is not None:
-            check_one_id_a_step("a grammar", settings.option)
-            mask = GrammarMask.of(grammar, vocabulary, settings.eos, settings.n, rows.is_done)
+            first = GrammarMatcher(grammar, vocabulary, end_ids=[id for id in settings.eos if id >= 0])
+            matchers = [first, *(first.fork() for _ in range(settings.n - 1))]
+            mask = GrammarMask(matchers, rows.is_done, rows.cut_row)
             settings = settings.with_mask(mask.process, mask.ends)
         if budget is not None and closer is not None:
             check_one_id_a_step("max_reasoning_tokens", settings.option)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from unspool._core import Vocabulary
-from unspool.errors import ArgumentError, StreamError
+from unspool.errors import StreamError
 from unspool.writing.grammar.matcher import GrammarMatcher
-from unspool.writing.grammar.result import Grammar
 
 __all__ = ["GrammarMask"]
 
@@ -17,69 +15,90 @@ class GrammarMask:
     """A logits processor and a stopping criterion of transformers in one; one for a request.
 
     As a processor it rules out what the grammar does not allow next. As a criterion it ends an answer where nothing
-    may follow, so that no token is spent on saying so.
+    may follow, so that no token is spent on saying so. Several ids may come in a step: the processor is then asked for
+    the scores after each draft, and the criterion says which of them count.
 
     Args:
         matchers: One for each answer.
         is_done: Whether an answer has ended, by its index: the ids that follow are padding.
+        cut: Called with an answer's index and the number of its ids at which the grammar ends, or None. It comes before
+            the ids, which may not all be chosen.
     """
 
-    def __init__(self, matchers: Sequence[GrammarMatcher], is_done: Callable[[int], bool]) -> None:
-        self._matchers = matchers
-        self._is_done = is_done
-
-    @classmethod
-    def of(
-        cls,
-        grammar: str | Grammar,
-        vocabulary: Vocabulary,
-        eos: Collection[int],
-        count: int,
+    def __init__(
+        self,
+        matchers: Sequence[GrammarMatcher],
         is_done: Callable[[int], bool],
-    ) -> GrammarMask:
-        """The mask for `count` answers of one request.
+        cut: Callable[[int, int | None], None],
+    ) -> None:
+        self._rows = [_Row(matcher) for matcher in matchers]
+        self._is_done, self._cut = is_done, cut
+        self._begin: int | None = None  # of the answer, in the ids
+        self._count = 0  # of the answer's ids that count
 
-        Raises:
-            ArgumentError: The grammar is not in Lark, or cannot be read.
-        """
-        if isinstance(grammar, Grammar):
-            if grammar.syntax != "lark":
-                raise ArgumentError(f"the grammar's syntax is '{grammar.syntax}'; make it with syntax='lark'")
-            grammar = grammar.text
-        first = GrammarMatcher(vocabulary, grammar, eos)
-        return cls([first, *(first.copy() for _ in range(count - 1))], is_done)
-
-    def process(self, input_ids: Any, scores: Any) -> Any:  # noqa: ARG002
+    def process(self, input_ids: Any, scores: Any) -> Any:
         """The scores, of shape (rows, vocabulary), with -inf for what is not allowed."""
         import numpy as np
         import torch
 
+        if self._begin is None:
+            self._begin = input_ids.shape[1]
         count = scores.shape[-1]
-        rows = [self._allowed(row, count) for row in range(scores.shape[0])]
-        allowed = torch.from_numpy(np.stack(rows)).to(scores.device)
-        return scores.masked_fill(~allowed, float("-inf"))
+        bits = np.full((len(self._rows), (count + 31) // 32), -1, dtype=np.int32)
+        for index, drafts in enumerate(self._new(input_ids)):
+            matcher = None if self._is_done(index) else self._rows[index].after(drafts)
+            if matcher is not None and matcher.is_ended:
+                self._cut(index, self._count + len(drafts))
+            elif matcher is not None:
+                matcher.fill(bits, index)
+                if not bits[index].any():
+                    raise StreamError(
+                        "the grammar may only end here, and no id that ends an answer is known; pass eos_token_id"
+                    )
+        allowed = np.unpackbits(bits.view(np.uint8), axis=1, count=count, bitorder="little").view(np.bool_)
+        return scores.masked_fill(~torch.from_numpy(allowed).to(scores.device), float("-inf"))
 
     def ends(self, input_ids: Any, scores: Any, **_: Any) -> Any:  # noqa: ARG002
-        """Take the ids that were just written, of shape (rows, n); whether each answer ends with its last one."""
+        """Take the ids that were written since the last call; whether each answer ends with them."""
         import torch
 
-        ended = [self._take(row, id) for row, id in enumerate(input_ids[:, -1].tolist())]
+        new = self._new(input_ids)
+        ended = [self._take(index, ids) for index, ids in enumerate(new)]
+        self._count += len(new[0])
         return torch.tensor(ended, device=input_ids.device)
 
-    def _allowed(self, row: int, count: int) -> Any:
-        import numpy as np
+    def _new(self, input_ids: Any) -> list[list[int]]:
+        """Each answer's ids that do not count yet."""
+        new: list[list[int]] = input_ids[:, (self._begin or 0) + self._count :].tolist()
+        return new
 
-        if self._is_done(row) or self._matchers[row].is_ended:
-            return np.ones(count, dtype=np.bool_)
-        allowed = self._matchers[row].allowed(count)
-        if not allowed.any():
-            raise StreamError(
-                "the grammar may only end here, and no id that ends an answer is known; pass eos_token_id"
-            )
-        return allowed
-
-    def _take(self, row: int, id: int) -> bool:
-        matcher = self._matchers[row]
-        if not self._is_done(row) and not matcher.is_ended:
+    def _take(self, index: int, ids: list[int]) -> bool:
+        matcher = self._rows[index].matcher
+        if self._is_done(index):
+            return matcher.is_ended
+        self._cut(index, None)
+        for at, id in enumerate(ids):
+            if matcher.is_ended:
+                self._cut(index, self._count + at)
+                break
             matcher.take(id)
         return matcher.is_ended
+
+
+class _Row:
+    """One answer's place: after the ids that count, and after drafts."""
+
+    def __init__(self, matcher: GrammarMatcher) -> None:
+        self.matcher = matcher
+        self._ahead, self._drafts = matcher, [-1]
+
+    def after(self, drafts: list[int]) -> GrammarMatcher | None:
+        """The matcher after these drafts; None if the grammar does not allow them."""
+        if not drafts:
+            self._drafts = [-1]  # no draft: what is ahead no longer follows
+            return self.matcher
+        if drafts[: len(self._drafts)] != self._drafts:
+            self._ahead, self._drafts = self.matcher.fork(), []
+        new = drafts[len(self._drafts) :]
+        self._drafts = self._drafts + new[: self._ahead.advance(new)]
+        return self._ahead if len(self._drafts) == len(drafts) else None

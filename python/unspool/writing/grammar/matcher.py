@@ -1,19 +1,27 @@
-"""Which ids a grammar allows next: llguidance, over our own vocabularies."""
+"""Which ids a grammar allows next: llguidance, over our own vocabularies.
+
+grammar ── GrammarMatcher(grammar, tokenizer) ── fork() ─► one state a request
+                                                             fill ─► mask ─► the model's id ─► take
+"""
 
 from __future__ import annotations
 
-import copy
-import threading
-import weakref
-from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+import operator
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
-from unspool._core import Vocabulary
+from unspool.core.fork_safety import in_child
+from unspool.core.records import require_count
+from unspool.core.vocabulary.vocabulary_sources import from_tokenizer
 from unspool.errors import ArgumentError, StreamError
+from unspool.writing.grammar.bitmask import read_bitmask, read_row
 from unspool.writing.grammar.large_stack import on_large_stack
+from unspool.writing.grammar.result import Grammar
+from unspool.writing.grammar.token_trie import llguidance_module, token_trie
 
 if TYPE_CHECKING:
-    import numpy as np
+    from unspool.writing.grammar.bitmask import Rows
 
 __all__ = ["GrammarMatcher"]
 
@@ -25,129 +33,253 @@ _OPTIONS = '%llguidance {"no_forcing": true}\n'
 # alternatives, and some formats have several ways to write each.
 _MAX_ITEMS = 40_000
 
-_tries: weakref.WeakKeyDictionary[Vocabulary, Any] = weakref.WeakKeyDictionary()
-_tries_lock = threading.Lock()
-
 
 class GrammarMatcher:
-    """One answer's place in a grammar.
+    """One answer's place in a grammar: the token ids that may come next.
+
+    Compile a grammar once, and `fork()` the matcher for each request. Use a matcher in one thread at a time.
 
     Args:
-        vocabulary: Of the model's tokenizer.
-        grammar: In Lark, as llguidance reads it; a token may stand as `<[id]>`.
-        eos: Ids that end an answer; they are allowed where the grammar may end.
+        grammar: A `Grammar` of syntax "lark", or Lark text as llguidance reads it, where a token may stand as
+            `<[id]>`.
+        tokenizer: The model's tokenizer, or a `Vocabulary`. Its first matcher takes about a second, for a table that is
+            kept.
+        end_ids: Ids that end an answer, such as the model's `eos_token_id`. They are allowed where the grammar may
+            end.
 
     Raises:
-        ArgumentError: The grammar cannot be read.
-        ImportError: llguidance is missing.
+        ArgumentError: The grammar has another syntax, cannot be read, or is too large.
+        ImportError: llguidance or NumPy is missing.
+        VocabularyError: As in `Parser`.
     """
 
-    def __init__(self, vocabulary: Vocabulary, grammar: str, eos: Collection[int] = ()) -> None:
-        self._eos = sorted(eos)
-        self._size = len(vocabulary)
-        trie = _trie(vocabulary)
-        self._matcher = on_large_stack(lambda: _compiled(trie, _OPTIONS + grammar))
+    def __init__(self, grammar: str | Grammar, tokenizer: Any, *, end_ids: Iterable[int] = ()) -> None:
+        import numpy as np
+
+        if isinstance(grammar, Grammar):
+            if grammar.syntax != "lark":
+                raise ArgumentError(f"the grammar's syntax is '{grammar.syntax}'; make it with syntax='lark'")
+            grammar = grammar.text
+        vocabulary = from_tokenizer(tokenizer)
+        self._trie, self._size = token_trie(vocabulary), len(vocabulary)
+        self._end_ids = frozenset(map(operator.index, end_ids))
+        if min(self._end_ids, default=0) < 0:
+            raise ArgumentError(f"end_ids has {min(self._end_ids)}; an id is 0 or more")
+        bits: dict[int, int] = {}
+        for id in self._end_ids:
+            bits[id // 32] = bits.get(id // 32, 0) | 1 << id % 32
+        self._end_words = np.array(list(bits), dtype=np.intp)
+        self._end_bits = np.array(list(bits.values()), dtype=np.uint32).view(np.int32)
+        self._matcher, self._one_way = on_large_stack(lambda: _compiled(self._trie, _OPTIONS + grammar))
         if self._matcher.is_error():
             raise ArgumentError(f"the grammar cannot be read: {_problem(self._matcher)}")
+        self._taken = 0
+        self._ends = 0  # end ids after the text
 
-    def copy(self) -> GrammarMatcher:
-        """Another answer's place, at the same point of the same grammar; cheaper than compiling it again."""
-        other = copy.copy(self)
+    def fork(self) -> GrammarMatcher:
+        """A matcher at the same place that goes on independently; cheaper than compiling the grammar again."""
+        other = object.__new__(type(self))
+        other.__dict__ |= self.__dict__
         other._matcher = self._matcher.deep_copy()
         return other
 
     @property
     def is_ended(self) -> bool:
-        """Whether nothing may follow but the end."""
-        return bool(self._matcher.is_stopped())
+        """Whether nothing may follow but an end id."""
+        return self._ends > 0 or bool(self._matcher.is_stopped())
 
     @property
     def is_accepting(self) -> bool:
         """Whether the answer may end here."""
         return bool(self._matcher.is_accepting())
 
-    def allowed(self, count: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """Which ids may come next, as an array of shape (count,).
+    def fill(self, bitmask: Any, row: SupportsIndex = 0) -> None:
+        """Write which ids may come next into a row of packed bits.
 
         Args:
-            count: How many ids the model scores: ids beyond the vocabulary are not allowed.
+            bitmask: Writable int32 array of shape (rows, words) in CPU memory: NumPy's, PyTorch's, anything with
+                DLPack or a buffer. Bit `id % 32` of word `id // 32` is 1 if the id is allowed. `words` is
+                ceil(n / 32) for a model that scores n ids; bits beyond the vocabulary become 0.
+            row: From 0.
 
         Raises:
+            ArgumentError: The bitmask has another type or shape or is read-only, or has no such row.
             StreamError: The matcher has reached a limit of its own.
         """
         import numpy as np
 
-        bits = np.frombuffer(self._matcher.compute_bitmask(), dtype=np.uint8)
-        self._check()
-        known = np.unpackbits(bits, count=min(count, self._size), bitorder="little")
-        allowed = np.zeros(count, dtype=np.bool_)
-        allowed[: known.size] = known
-        allowed[[id for id in self._eos if id < count]] = self.is_accepting
-        return allowed
+        rows = read_bitmask(bitmask)
+        target = rows[read_row(row, rows)]
+        self._write(target, np.frombuffer(self._matcher.compute_bitmask(), np.int32))
 
-    def take(self, id: int) -> None:
-        """Go on with this id.
+    @staticmethod
+    def fill_batch(
+        matchers: Sequence[GrammarMatcher],
+        bitmask: Any,
+        rows: Sequence[SupportsIndex] | None = None,
+        *,
+        threads: int = 1,
+    ) -> None:
+        """`fill` for many matchers in one call, without the GIL.
+
+        Args:
+            matchers: Each once, of one vocabulary.
+            bitmask: As in `fill`; other rows do not change.
+            rows: The row of each matcher, each once. None: 0, 1, 2, …
+            threads: How many threads compute masks.
 
         Raises:
-            StreamError: It is not allowed here.
+            ArgumentError: As in `fill`; a matcher or a row is repeated, there are not as many rows as matchers, or the
+                vocabularies differ.
+            StreamError: As in `fill`; the message has the row.
         """
-        if id in self._eos:
+        import numpy as np
+
+        target = read_bitmask(bitmask)
+        places = [read_row(row, target) for row in (range(len(matchers)) if rows is None else rows)]
+        if not len(matchers) == len(places) == len(set(places)) == len(set(map(id, matchers))):
+            raise ArgumentError(
+                f"there are {len(matchers)} matchers and {len(places)} rows; pass one row for each matcher, and each "
+                "matcher and row once"
+            )
+        require_count("threads", threads)
+        if not matchers:
             return
-        self._matcher.consume_token(id)
+        trie = matchers[0]._trie
+        if any(matcher._trie is not trie for matcher in matchers):
+            raise ArgumentError("the matchers have different vocabularies; fill them in calls of their own")
+        words = (trie.vocab_size + 31) // 32
+        is_in_place = target.shape[1] == words and target.flags.c_contiguous
+        masks = target if is_in_place else np.empty((len(matchers), words), np.int32)
+        sources = places if is_in_place else range(len(matchers))
+        jobs = [(matcher._matcher, source) for matcher, source in zip(matchers, sources, strict=True)]
+        _executor(threads).unsafe_compute_mask_ptr(jobs, masks.ctypes.data, words * 4, len(masks))
+        for matcher, place, source in zip(matchers, places, sources, strict=True):
+            matcher._write(target[place], masks[source], f"row {place}: ")
+
+    def _write(self, target: Rows, mask: Rows, where: str = "") -> None:
+        """Write llguidance's mask and the end ids into a row."""
+        self._check(where)
+        count = min(len(mask), len(target))
+        target[:count] = 0 if self._ends else mask[:count]
+        target[count:] = 0
+        if self._size // 32 < len(target):
+            target[self._size // 32] &= (1 << self._size % 32) - 1  # the trie's own end
+        if self._end_ids and self.is_accepting:
+            fits = self._end_words < len(target)
+            target[self._end_words[fits]] |= self._end_bits[fits]
+
+    def take(self, *ids: SupportsIndex) -> None:
+        """Go on with the id that the model has chosen, or several.
+
+        Raises:
+            StreamError: The grammar does not allow them; nothing has changed.
+        """
+        numbers = [operator.index(id) for id in ids]
+        count = self.validate(numbers) if len(numbers) > 1 else len(numbers)
+        if count == len(numbers):
+            count = self.advance(numbers)
+        if count < len(numbers):
+            self._check()
+            raise StreamError(
+                f"the grammar does not allow id {numbers[count]} here; choose one that the mask allows"
+            )
+
+    def advance(self, ids: Iterable[SupportsIndex]) -> int:
+        """Take ids up to the first one that the grammar does not allow; return how many were taken."""
+        count = 0
+        for id in map(operator.index, ids):
+            if not self._ends and self._is_token(id) and self._matcher.try_consume_tokens([id]):
+                self._taken += 1
+            elif id in self._end_ids and self.is_accepting:
+                self._ends += 1
+            else:
+                break
+            count += 1
+        return count
+
+    def validate(self, drafts: Iterable[SupportsIndex]) -> int:
+        """How many of these ids, from the first on, `take` would allow; nothing changes.
+
+        Raises:
+            StreamError: As in `fill`.
+        """
+        ids = [operator.index(id) for id in drafts]
+        count = 0
+        if not self._ends:
+            known = next((at for at, id in enumerate(ids) if not self._is_token(id)), len(ids))
+            count = self._matcher.validate_tokens(ids[:known])
+            self._check()
+        return self.fork().advance(ids) if count < len(ids) and ids[count] in self._end_ids else count
+
+    def rollback(self, count: int) -> None:
+        """Go back by this many ids.
+
+        Raises:
+            ArgumentError: Fewer ids were taken, or the grammar is Lark with `max_tokens=` or `stop=`, which
+                llguidance cannot undo. Nothing has changed.
+        """
+        taken = self._taken + self._ends
+        if not 0 <= operator.index(count) <= taken:
+            raise ArgumentError(f"count is {count}, and {taken} ids were taken; pass 0 to {taken}")
+        ends = min(count, self._ends)
+        ids = count - ends
+        if ids and self._one_way:
+            raise ArgumentError(f"the grammar cannot go back: {self._one_way}")
+        self._matcher.rollback(ids)
+        self._taken -= ids
+        self._ends -= ends
         self._check()
 
-    def _check(self) -> None:
+    def forced(self) -> list[int]:
+        """The ids of the text that must follow here, perhaps none; nothing changes.
+
+        The text is certain; a model may cut it into other tokens. Use the ids as drafts, which the model verifies. The last
+        token that could go on beyond the text is not included.
+
+        Raises:
+            StreamError: As in `fill`.
+        """
+        if self.is_ended:
+            return []
+        self._matcher.compute_ff_bytes()  # without it, the tokens are those of the last time
+        ids: list[int] = self._matcher.compute_ff_tokens()
+        self._check()
+        return ids[: self.validate(ids)]
+
+    def _is_token(self, id: int) -> bool:
+        # llguidance gives up for good at an id that it does not know.
+        return 0 <= id < self._size
+
+    def _check(self, where: str = "") -> None:
         if self._matcher.is_error():
-            raise StreamError(f"the grammar cannot go on: {_problem(self._matcher)}")
+            raise StreamError(f"{where}the grammar cannot go on: {_problem(self._matcher)}")
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a GrammarMatcher cannot be pickled; make it again, and take the answer's ids")
 
 
-def _compiled(trie: Any, grammar: str) -> Any:
-    """A matcher that has computed its first mask, so that a grammar beyond the matcher's limits is an error now."""
-    library = _llguidance()
+def _compiled(trie: Any, grammar: str) -> tuple[Any, str]:
+    """A matcher that has computed its first mask, so that a grammar beyond the matcher's limits is an error now;
+    and why it cannot go back, if so: a rollback that fails would leave it unusable."""
+    library = llguidance_module()
     limits = library.LLParserLimits(max_items_in_row=_MAX_ITEMS)
     matcher = library.LLMatcher(trie, grammar, log_level=0, limits=limits)
-    if not matcher.is_error():
-        matcher.compute_bitmask()
-    return matcher
+    mask = 0 if matcher.is_error() else int.from_bytes(matcher.compute_bitmask(), "little")
+    if not mask:
+        return matcher, ""
+    trial = matcher.deep_copy()
+    trial.consume_token((mask & -mask).bit_length() - 1)
+    return matcher, "" if trial.rollback(1) else _problem(trial)
 
 
-def _llguidance() -> Any:
-    try:
-        import llguidance
-    except ImportError as error:
-        raise ImportError(f"{error}; pip install 'unspool[constrain]'") from None
-    return llguidance
+@lru_cache(maxsize=4)
+def _executor(threads: int) -> Any:
+    """llguidance's threads, which calls share."""
+    return llguidance_module().LLExecutor(threads)
 
 
-class _Tokens:
-    """A vocabulary as llguidance takes it."""
-
-    is_tokenizer_wrapper = True
-    bos_token_id = None
-
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        added = vocabulary.added_tokens
-        size = len(vocabulary)
-        self.tokens = [vocabulary.token_bytes(id) for id in range(size)]
-        for id, text in added.items():
-            self.tokens[id] = text.encode()
-        self.special_token_ids = list(added)
-        # An id that no text has, so that the end is ours to allow.
-        self.tokens.append(b"<end>")
-        self.special_token_ids.append(size)
-        self.eos_token_id = size
-
-    def __call__(self, text: str | bytes) -> list[int]:
-        raise NotImplementedError("a grammar's text is not tokenized")
-
-
-def _trie(vocabulary: Vocabulary) -> Any:
-    """llguidance's table of a vocabulary: it takes a second for a large one, and is kept."""
-    with _tries_lock:
-        found = _tries.get(vocabulary)
-        if found is None:
-            found = _tries[vocabulary] = _llguidance().LLTokenizer(_Tokens(vocabulary))
-        return found
+in_child(_executor.cache_clear)  # a child process has none of the threads
 
 
 def _problem(matcher: Any) -> str:
