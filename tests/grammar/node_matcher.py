@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from unspool.writing.grammar.nodes import (
+    Automaton,
     Chars,
     Choice,
     Literal,
@@ -45,7 +46,7 @@ class _Ends:
             return frozenset([at + 1] if char and is_in != node.negated else [])
         if isinstance(node, Reference):
             return self.of(self.rules.named[node.name], at)
-        if isinstance(node, Terminal):
+        if isinstance(node, (Automaton, Terminal)):
             return self.of(node.part, at)
         if isinstance(node, Choice):
             return frozenset().union(*(self.of(part, at) for part in node.parts))

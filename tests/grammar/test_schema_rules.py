@@ -21,6 +21,7 @@ from unspool.writing.grammar.json_answer import json_grammar, json_rules
 from unspool.writing.grammar.json_schema import normalise
 from unspool.writing.grammar.nodes import (
     EMPTY,
+    Automaton,
     Chars,
     Choice,
     Literal,
@@ -60,7 +61,7 @@ def sample(rules: Rules, rng: random.Random) -> str:
             return chr(rng.randint(ord(first), min(ord(last), ord(first) + 300)))
         if isinstance(node, Reference):
             return text(rules.named[node.name], depth + 1)
-        if isinstance(node, Terminal):
+        if isinstance(node, (Automaton, Terminal)):
             return text(node.part, depth)
         if isinstance(node, Sequence):
             return "".join(text(part, depth) for part in node.parts)
@@ -80,7 +81,7 @@ def sample(rules: Rules, rng: random.Random) -> str:
             return 99
         if isinstance(node, Reference):
             return size(rules.named[node.name], levels - 1)
-        if isinstance(node, Terminal):
+        if isinstance(node, (Automaton, Terminal)):
             return size(node.part, levels)
         if isinstance(node, (Sequence, Choice)):
             sizes = [size(part, levels) for part in node.parts]
@@ -203,8 +204,11 @@ def test_gbnf_as_llama_cpp_reads_it() -> None:
     assert all(re.fullmatch("[a-zA-Z][a-zA-Z0-9-]*", name) for name in rules)
     assert rules["space"] == r"[\n ]{0,8}"
     assert r'"\"x\\\"\\n^\""' in grammar.text
+    # A rule for each number of characters. Only the quote may follow the last of them.
+    assert r'text-12 ::= "\""' in grammar.text
+    assert r'text-11 ::= "\"" | text-15' in grammar.text
     assert (
-        '"\\"" ([^\\x00-\\x1F"\\\\] | "\\\\" (["\\\\bfnrt] | "u00" [0-1] [0-9a-f])){1,3} "\\""'
+        r'text-15 ::= [^\x00-\x1F"\\] text-12 | "\\" (["\\bfnrt] | "u00" [0-1] [0-9a-f]) text-12'
         in grammar.text
     )
     bare = re.sub(r'"(?:[^"\\]|\\.)*"|\[(?:[^\]\\]|\\.)*\]', "", grammar.text)

@@ -18,6 +18,7 @@ from unspool.writing.grammar.marked_values import BARE_KEY, MarkedJson, QuotedVa
 from unspool.writing.grammar.nodes import (
     EMPTY,
     GAP,
+    Automaton,
     JsonValue,
     Literal,
     Node,
@@ -67,8 +68,9 @@ class Arguments:
     def _quoted(self, tool: Tool, *quotes: str) -> QuotedValues:
         opener, closer = map(self.lexicon.markup, quotes)
         inner = self.lexicon.text_without([*quotes, *self.words])
-        if isinstance(inner, Terminal) and isinstance(opener, Literal) and isinstance(closer, Literal):
-            string: Node = Terminal(sequence(opener, inner.part, closer))
+        text = inner.part if isinstance(inner, Terminal) else None
+        if isinstance(text, Automaton) and isinstance(opener, Literal) and isinstance(closer, Literal):
+            string: Node = Terminal(sequence(opener, text.until(closer.text)))
         else:
             string = sequence(opener, inner, closer)
         return QuotedValues(string, opener, closer, lambda: self._drop_text(tool, ""))

@@ -1,6 +1,6 @@
-"""Text that excludes some words, as a regular expression without look-around.
+"""Text that excludes some words, as an automaton and as a regular expression without look-around.
 
-It builds an automaton for the text, then eliminates its states one by one, until one expression is left.
+The expression comes from the automaton: its states are eliminated one by one, until one expression is left.
 """
 
 from __future__ import annotations
@@ -8,8 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
-from unspool.writing.grammar.nodes import EMPTY, Chars, Choice, Node, Sequence, choice, sequence, star
+from unspool.writing.grammar.nodes import (
+    EMPTY,
+    Automaton,
+    Chars,
+    Choice,
+    Node,
+    Sequence,
+    choice,
+    sequence,
+    star,
+)
 
 __all__ = ["First", "Rule", "Start", "Words", "free_text"]
 
@@ -105,7 +116,7 @@ class _Edge:
 
 
 @lru_cache(maxsize=4096)
-def free_text(*rules: Rule, without: str = "", other: Node | None = None, least: int = 0) -> Node:
+def free_text(*rules: Rule, without: str = "", other: Node | None = None, least: int = 0) -> Automaton:
     """Any text that satisfies all rules.
 
     Args:
@@ -117,10 +128,31 @@ def free_text(*rules: Rule, without: str = "", other: Node | None = None, least:
     letters = frozenset().union(*(rule.letters for rule in rules)) | banned
     start = tuple(rule.start for rule in rules)
     edges = _explore(rules, start, letters, banned, other)
-    whole = _eliminate(edges, start)
     if least == 0:
-        return whole
-    return choice(*(sequence(edge.label, _from(edges, edge.target)) for edge in edges[start]))
+        return Automaton(_eliminate(edges, start), _states(edges, letters, 0))
+    whole = choice(*(sequence(edge.label, _from(edges, edge.target)) for edge in edges[start]))
+    first = (False, tuple((edge.label, list(edges).index(edge.target) + 1) for edge in edges[start]))
+    return Automaton(whole, (first, *_states(edges, letters, 1)))
+
+
+def _states(edges: dict[State, list[_Edge]], letters: frozenset[str], first: int) -> tuple[Any, ...]:
+    """The states, numbered from `first`. Text may end in each."""
+    numbers = {state: number for number, state in enumerate(edges, first)}
+    return tuple(
+        (True, tuple((label, numbers[edge.target]) for edge in out for label in _split(edge.label, letters)))
+        for out in edges.values()
+    )
+
+
+def _split(label: Node, letters: frozenset[str]) -> list[Node]:
+    """A label as some of the letters, and as what is alike in all states."""
+    chars, *other = label.parts if isinstance(label, Choice) else (label,)
+    assert isinstance(chars, Chars)
+    if not chars.negated:
+        return [label]
+    own = letters.difference(char for char, _ in chars.ranges)
+    rest = choice(Chars.of(letters, negated=True), *other)
+    return [Chars.of(own), rest] if own else [rest]
 
 
 def _from(edges: dict[State, list[_Edge]], state: State) -> Node:

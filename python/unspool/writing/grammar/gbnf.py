@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from unspool.core.schema.character_sets import LAST, characters, excluding, in_set, within
 from unspool.writing.grammar.nodes import (
+    Automaton,
     Chars,
     Choice,
     Literal,
@@ -44,6 +45,7 @@ class _Printer:
         self._names = _names(rules.named)
         self._taken = set(self._names.values())
         self._texts: dict[Node, str] = {}  # each terminal becomes a shared rule
+        self._automata: dict[Automaton, list[str]] = {}  # and each state of an automaton
         self._printed: dict[tuple[Node, int], str] = {}
 
     def text(self) -> str:
@@ -54,7 +56,28 @@ class _Printer:
             node, name = list(self._texts.items())[printed]
             lines.append(f"{name} ::= {self._part(node, 0)}\n")
             printed += 1
+        for automaton, names in self._automata.items():
+            lines += self._states(automaton, names)
         return "".join(lines)
+
+    def _states(self, automaton: Automaton, names: list[str]) -> Iterator[str]:
+        """A rule for each state, which ends with the next state's rule or with the closer. Edges that several states
+        have in common are rules too, since xgrammar prepares a mask for each place of a rule."""
+        shared: dict[tuple[Node, int], str] = {}
+        end = self._part(Literal(automaton.closer), 1)
+        for name, (may_end, edges) in zip(names, automaton.states, strict=True):
+            options = [end] if may_end else []
+            for label, target in edges:
+                if isinstance(label, Chars) and not label.negated:
+                    options.append(f"{self._part(label, 1)} {names[target]}")
+                    continue
+                if (label, target) not in shared:
+                    shared[label, target] = _new_name("text", self._taken)
+                    parts = label.parts if isinstance(label, Choice) else (label,)
+                    rule = " | ".join(f"{self._part(part, 1)} {names[target]}" for part in parts)
+                    yield f"{shared[label, target]} ::= {rule}\n"
+                options.append(shared[label, target])
+            yield f"{name} ::= {' | '.join(options)}\n"
 
     def _rule(self, node: Node) -> str:
         return self._part(node.part if isinstance(node, Terminal) else node, 0)
@@ -88,6 +111,10 @@ class _Printer:
             return _characters(node)
         if isinstance(node, Terminal):
             return self._terminal(node.part, depth)
+        if isinstance(node, Automaton):
+            if node not in self._automata:
+                self._automata[node] = [_new_name("text", self._taken) for _ in node.states]
+            return self._automata[node][0]
         if isinstance(node, Repeat):
             return self._repeat(node)
         if isinstance(node, Choice):
@@ -135,7 +162,7 @@ def _names(rules: Iterable[str]) -> dict[str, str]:
 
 
 def _new_name(stem: str, taken: set[str]) -> str:
-    made, count = stem, 1
+    made, count = stem, len(taken) if stem in taken else 1
     while made in taken:
         count += 1
         made = f"{stem}-{count}"

@@ -7,6 +7,7 @@ import re
 
 from unspool.writing.grammar.marked_values import MAX_SPACE
 from unspool.writing.grammar.nodes import (
+    Automaton,
     Chars,
     Choice,
     JsonValue,
@@ -145,7 +146,7 @@ class _Regexes:
             text = "|".join(self.write(part, 1) for part in parts)
             optional = len(parts) < len(node.parts)
             return f"({text})?" if optional else f"({text})" if depth else text
-        if isinstance(node, Terminal):
+        if isinstance(node, (Automaton, Terminal)):
             return self.write(node.part, depth)
         assert isinstance(node, Sequence)
         text = "".join(self.write(part, 1) for part in node.parts)

@@ -87,7 +87,7 @@ class Lexicon:
         """Excludes the spelling of tokens as well: xgrammar treats anything that could be text as text."""
         held = Words([*words, *self._tokens])
         rules = [held] if start is None else [held, start]
-        part = sequence(free_text(*rules, least=least), Literal(closer))
+        part = free_text(*rules, least=least).until(closer)
         return FreeText(part, held.words, closer) if start is None else Terminal(part)
 
     def text_until(

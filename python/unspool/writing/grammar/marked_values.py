@@ -46,7 +46,7 @@ class MarkedJson(WrittenValues):
         if content != ANY_TEXT:
             self.drop()
         inner = free_text(Words(self.words), without='"\\' + _CONTROLS + self.without, other=JSON.any_escape)
-        return Terminal(sequence(Literal('"'), inner, Literal('"')))
+        return Terminal(sequence(Literal('"'), inner.until('"')))
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from unspool.errors import ArgumentError
 __all__ = [
     "EMPTY",
     "GAP",
+    "Automaton",
     "Chars",
     "Choice",
     "FreeText",
@@ -86,6 +87,31 @@ class FreeText(Terminal):
     closer: str = ""
 
     __hash__ = Compound.__hash__
+
+
+@dataclass(frozen=True)
+class Automaton(Compound):
+    """Text and its closer, as an expression and as states, of which the first is the start.
+
+    llguidance is fast with an expression. xgrammar is fast with a rule for each state: it scans the vocabulary at
+    each token of an expression that repeats a choice, and of a rule that may end anywhere.
+
+    Attributes:
+        part: The expression.
+        states: For each state whether text may end there, and its edges: each a label and the number of the next
+            state.
+        closer: What follows the text.
+    """
+
+    part: Node
+    states: tuple[tuple[bool, tuple[tuple[Node, int], ...]], ...]
+    closer: str = ""
+
+    __hash__ = Compound.__hash__
+
+    def until(self, closer: str) -> Automaton:
+        """The text with its closer."""
+        return Automaton(sequence(self.part, Literal(closer)), self.states, closer)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from unspool.core.schema.character_sets import ANY_TEXT, characters, excluding, in_set, within
 from unspool.writing.grammar.nodes import (
+    Automaton,
     Chars,
     Choice,
     Literal,
@@ -23,6 +24,7 @@ from unspool.writing.grammar.nodes import (
 __all__ = ["JSON_VALUES", "PYTHON_VALUES", "EscapedValues", "WrittenValues"]
 
 MAX_SPACE = 8
+_MAX_STATES = 64
 _SPACE = optional(Terminal(Repeat(characters(" ", "\n"), 1, MAX_SPACE)))
 
 
@@ -53,6 +55,14 @@ class WrittenValues:
         return self.string(ANY_TEXT)
 
 
+def counted(label: Node, least: int, most: int | None) -> Automaton:
+    """A label, repeated: a state for each count."""
+    last = least if most is None else most
+    states = [(count >= least, ((label, count + 1),)) for count in range(last)]
+    end = (True, ((label, last),) if most is None else ())
+    return Automaton(Repeat(label, least, most), (*states, end))
+
+
 @dataclass(frozen=True)
 class EscapedValues(WrittenValues):
     """Strings in quotes, with escapes for some characters."""
@@ -72,13 +82,16 @@ class EscapedValues(WrittenValues):
     def string(self, content: Node) -> Node:
         """A string with its quotes, as one terminal."""
         return Terminal(
-            choice(
-                *(
-                    sequence(Literal(mark), self._escaped(content, mark), Literal(mark))
-                    for mark in self.quotes
-                )
-            )
+            choice(*(sequence(Literal(mark), self._closed(content, mark)) for mark in self.quotes))
         )
+
+    def _closed(self, content: Node, mark: str) -> Node:
+        """A string's characters and the quote at its end."""
+        if isinstance(content, Repeat) and isinstance(content.part, Chars):
+            label = self._characters(content.part, mark)
+            if max(content.least, content.most or 0) <= _MAX_STATES:
+                return counted(label, content.least, content.most).until(mark)
+        return sequence(self._escaped(content, mark), Literal(mark))
 
     def _escaped(self, content: Node, mark: str) -> Node:
         if isinstance(content, Chars):
