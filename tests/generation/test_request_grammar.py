@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from unspool import ArgumentError, StreamGenerator
 from unspool.core.vocabulary.vocabulary_sources import from_tokenizer
 from unspool.generation.prompts.prompt import Prompt, prompt_end
 from unspool.writing.grammar.request import request_grammar
+from unspool.writing.grammar.response import Response
 from unspool.writing.grammar.response_format import read_response_format
 
 from ..tiny_models import TEMPLATE
@@ -195,7 +197,7 @@ def test_a_pydantic_model_is_a_response_format() -> None:
         def model_json_schema() -> dict[str, Any]:
             return SCHEMA
 
-    assert read_response_format(Weather) == SCHEMA
+    assert read_response_format(Weather) == Response(SCHEMA)
     assert read_response_format({"type": "text"}) is None
 
 
@@ -216,3 +218,39 @@ def test_a_compiled_format_has_no_grammar_of_calls(byte_tokenizer: Any) -> None:
         grammar_of(byte_tokenizer, compiled, tool_choice="required")
     made = grammar_of(byte_tokenizer, compiled, None, response_format=JSON)
     assert made == unspool.json_grammar(SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("asked", "pattern"),
+    [
+        ({"choice": ["yes", "yes indeed", 'a\n"b"']}, 'yes|yes indeed|a\n"b"'),
+        ({"regex": "[a-c]{2}-(é|😀)+x"}, "[a-c]{2}-(é|😀)+x"),
+        ({"response_format": {"type": "regex", "regex": "[0-9]{3}"}}, "[0-9]{3}"),
+        (
+            {"response_format": {"type": "grammar", "grammar": 'start: "a" DIGIT~2\n%import common.DIGIT'}},
+            "a[0-9]{2}",
+        ),
+        ({"response_format": {"type": "grammar", "grammar": 'root ::= ("x" [0-9]){2}'}}, "(x[0-9]){2}"),
+    ],
+)
+def test_the_answer_is_such_a_text(generator: Any, asked: dict[str, Any], pattern: str) -> None:
+    result = generator.generate(PROMPT, **asked, max_new_tokens=300, sampling=DRAWN)
+    assert re.fullmatch(pattern, result.choices[0].message.content)
+    assert result.choices[0].finish_reason == "stop"
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        ({"choice": ["a"], "regex": "a"}, "one of them"),
+        ({"choice": ["a"], "response_format": JSON}, "one of them"),
+        ({"regex": "a", "grammar": "start: /a/"}, "one of them"),
+        ({"response_format": {"type": "grammar"}}, "no 'grammar'"),
+        ({"response_format": {"type": "grammar", "grammar": "start: ("}}, "cannot be read"),
+    ],
+)
+def test_a_constraint_that_cannot_be_read_is_refused_at_the_call(
+    generator: Any, asked: Any, why: str
+) -> None:
+    with pytest.raises(ArgumentError, match=why):
+        generator.stream(PROMPT, **asked)

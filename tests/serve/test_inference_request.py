@@ -16,6 +16,7 @@ from unspool.serve.call_factory import call_factory
 from unspool.serve.demo_model import DemoModels
 from unspool.serve.inference_request import read_inference_request
 from unspool.serve.requests import GenerationRequest
+from unspool.writing.grammar.response import Response
 
 from .conftest import TOOL, USER, ScriptedModel
 
@@ -93,8 +94,8 @@ def test_the_answers_form_is_an_object_or_its_json() -> None:
     schema = {"type": "object", "properties": {"city": {"type": "string"}}}
     wanted = {"type": "json_schema", "json_schema": {"name": "place", "schema": schema}}
     for value in (wanted, json.dumps(wanted)):
-        assert read(("prompt", ["Hi"]), response_format=value).response_schema == schema
-    assert read(("prompt", ["Hi"])).response_schema is None
+        assert read(("prompt", ["Hi"]), response_format=value).response == Response(schema)
+    assert read(("prompt", ["Hi"])).response is None
     with pytest.raises(ApiError, match="response_format"):
         read(("prompt", ["Hi"]), response_format="json")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -216,3 +217,80 @@ async def test_the_demo_answers_in_the_form_that_is_asked_for(make_client: Any, 
     body = {"model": format, "messages": USER, "response_format": NESTED}
     answer = await make_client().post("/v1/chat/completions", json=body)
     assert json.loads(answer.json()["choices"][0]["message"]["content"]) == {"city": "Paris", "days": 3}
+
+
+COMPLETION = {"model": "m", "prompt": "Hello", "max_tokens": 700}
+CONSTRAINTS: list[tuple[dict[str, Any], str]] = [
+    ({"structured_outputs": {"choice": ["red", "red wine", 'a "b"\nc']}}, 'red|red wine|a "b"\nc'),
+    ({"structured_outputs": {"regex": "[a-f]{4}"}}, "[a-f]{4}"),
+    ({"structured_outputs": {"grammar": 'start: "a" /[0-9]{2}/'}}, "a[0-9]{2}"),
+    ({"structured_outputs": {"json": {"enum": [7, 8]}}}, "7|8"),
+    ({"guided_choice": ["left", "right"]}, "left|right"),
+    ({"guided_regex": "[xyz]{2}"}, "[xyz]{2}"),
+    ({"guided_grammar": 'root ::= "b" [0-9] [0-9]'}, "b[0-9]{2}"),
+    ({"guided_json": '{"const": 5}'}, "5"),
+    ({"grammar": 'root ::= ("c" [0-9]){2}'}, "(c[0-9]){2}"),
+    ({"json_schema": {"enum": [1, 2]}}, "1|2"),
+]
+
+
+@pytest.mark.parametrize(("asked", "pattern"), CONSTRAINTS)
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/chat/completions", CHAT),
+        ("/v1/completions", COMPLETION),
+        ("/v1/responses", INPUT),
+        ("/v1/messages", CHAT),
+    ],
+)
+async def test_the_fields_of_vllm_and_llama_cpp(
+    make_client: Any, generator: StreamGenerator, path: str, body: Any, asked: Any, pattern: str
+) -> None:
+    answer = await make_client({"m": generator}).post(path, json={**body, **asked})
+    assert answer.status_code == 200, answer.text
+    text = answer.json()["choices"][0]["text"] if path == "/v1/completions" else text_of(path, answer.json())
+    assert re.fullmatch(pattern, text)
+
+
+async def test_a_grammar_as_the_response_format(make_client: Any, generator: StreamGenerator) -> None:
+    client = make_client({"m": generator})
+    format = {"type": "grammar", "grammar": "start: /[a-z]{3}/", "syntax": "lark"}
+    chat = await client.post("/v1/chat/completions", json={**CHAT, "response_format": format})
+    responses = await client.post("/v1/responses", json={**INPUT, "text": {"format": format}})
+    completion = await client.post("/v1/completions", json={**COMPLETION, "response_format": format})
+    assert re.fullmatch("[a-z]{3}", text_of("/v1/chat/completions", chat.json()))
+    assert re.fullmatch("[a-z]{3}", text_of("/v1/responses", responses.json()))
+    assert re.fullmatch("[a-z]{3}", completion.json()["choices"][0]["text"])
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        ({"guided_choice": ["a"], "guided_regex": "a"}, "one of them"),
+        ({"structured_outputs": {"choice": ["a"], "regex": "b"}}, "one of them"),
+        ({"structured_outputs": {"choice": []}}, "list 1 to"),
+        ({"guided_json": "{"}, "guided_json"),
+        ({"grammar": "root ::= x"}, "no rule 'x'"),
+        ({"guided_regex": "(?=a)"}, "looks ahead"),
+        ({"guided_regex": "((a{1000}){1000}){1000}"}, "repeats more than"),
+        ({"guided_grammar": "start: a\na: b b\nb: a a"}, "without end"),
+        ({"response_format": {"type": "grammar"}}, "no 'grammar'"),
+        ({"response_format": {"type": "grammar", "grammar": "start: " + "(" * 40_000}}, "deeper than"),
+        ({"guided_choice": ["a </tool_call>"]}, "marker"),
+    ],
+)
+async def test_a_constraint_that_cannot_be_read_is_the_clients_error(
+    make_client: Any, llama: Any, tokenizer: Any, asked: Any, why: str
+) -> None:
+    client = make_client({"m": StreamGenerator(llama, tokenizer, format="hermes")})
+    answer = await client.post("/v1/chat/completions", json={**CHAT, **asked})
+    assert answer.status_code == 400, answer.text
+    assert why in answer.json()["error"]["message"]
+
+
+async def test_an_answer_that_is_no_choice_is_an_error(make_client: Any) -> None:
+    client = make_client({"m": scripted("maybe")})
+    said = {**CHAT, "guided_choice": ["yes", "no"]}
+    answer = await client.post("/v1/chat/completions", json=said)
+    assert (answer.status_code, answer.json()["error"]["param"]) == (422, "choice")

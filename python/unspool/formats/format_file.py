@@ -38,6 +38,9 @@ class FormatFile(FormatSource):
         *,
         tool_choice: str = "auto",
         response_schema: Mapping[str, Any] | None = None,
+        choice: Sequence[str] | None = None,
+        regex: str | None = None,
+        response_grammar: str | None = None,
         parallel: bool = True,
         reasoning: bool | None = None,
         prompt: str | None = None,
@@ -56,6 +59,11 @@ class FormatFile(FormatSource):
                 calls follow the reasoning. "none": no calls. Or the name of the tool that must be called.
             response_schema: The JSON Schema of the content. An answer is then one such JSON value or, if
                 calls are allowed, calls. None: content is free text.
+            choice: The content is one of these texts instead. White space at their ends may be read as markup.
+            regex: The content matches this regular expression, from its beginning to its end. It has the syntax of JSON
+                Schema's patterns.
+            response_grammar: The content matches this grammar, in Lark (from the rule `start`) or in GBNF (from
+                `root`). White space at the ends of the content may be read as markup.
             parallel: Whether several calls are allowed.
             reasoning: False: the grammar begins after the reasoning, for engines that apply it there. None
                 or True: it includes the reasoning; if the prompt has opened it, the answer begins inside it.
@@ -67,13 +75,16 @@ class FormatFile(FormatSource):
 
         Raises:
             FormatError: Calls are required, and the format has none.
-            ArgumentError: There is neither a tool nor `response_schema`, this format cannot write the name of
-                a tool or parameter, `tool_choice` names no tool, or another argument has an invalid value.
+            ArgumentError: There is neither a tool nor a constraint of the content, this format cannot write the name of
+                a tool or parameter, the content may hold a marker of the format or begin as a call does, `tool_choice`
+                names no tool, or another argument has an invalid value.
         """
         from unspool.writing.grammar.make_grammar import make_grammar  # imported here because few need it
+        from unspool.writing.grammar.response import Response
 
+        response = Response.of(response_schema, choice, regex, response_grammar)
         return make_grammar(
-            self, tools, tool_choice=tool_choice, response_schema=response_schema, parallel=parallel,
+            self, tools, tool_choice=tool_choice, response=response, parallel=parallel,
             reasoning=reasoning, prompt=prompt, strict=strict, syntax=syntax, tokenizer=tokenizer,
         )  # fmt: skip
 

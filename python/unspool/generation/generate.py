@@ -30,6 +30,8 @@ def generate(
     tools: Iterable[Any] | ToolSchemas | None = None,
     tool_choice: str | Mapping[str, Any] | None = "auto",
     response_format: Any = None,
+    choice: Sequence[str] | None = None,
+    regex: str | None = None,
     prefill: bool | str = False,
     timeout: float | None = None,
     chat_template_kwargs: Mapping[str, Any] | None = None,
@@ -47,7 +49,7 @@ def generate(
         format: The format of the model's output. "auto" uses the best result of `detect` for the tokenizer: its own
             response template, if it has one; plain text without a chat template.
         reasoning: As of `Parser`.
-        tools, tool_choice, response_format, prefill, chat_template_kwargs: As of `StreamGenerator.stream`.
+        tools, tool_choice, response_format, choice, regex, prefill, chat_template_kwargs: As of `StreamGenerator.stream`.
         timeout: Seconds to wait for the next token. Then StreamTimeout (a TimeoutError) is raised and the model
             stops.
         generation_kwargs: As of `StreamGenerator.stream`. Without `max_new_tokens`, the limit of the
@@ -59,6 +61,7 @@ def generate(
     """
     generator = StreamGenerator(model, tokenizer, format=format, reasoning=reasoning)
     generation_kwargs |= {"tool_choice": tool_choice, "response_format": response_format, "timeout": timeout}
+    generation_kwargs |= {"choice": choice, "regex": regex}
     generation_kwargs |= {"tools": tools, "prefill": prefill, "chat_template_kwargs": chat_template_kwargs}
     return generator.stream(messages_or_prompt, **with_limit(model, generation_kwargs))
 

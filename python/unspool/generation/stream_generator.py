@@ -124,6 +124,8 @@ class StreamGenerator:
         tools: Iterable[Any] | ToolSchemas | None = None,
         tool_choice: str | Mapping[str, Any] | None = "auto",
         response_format: Any = None,
+        choice: Sequence[str] | None = None,
+        regex: str | None = None,
         grammar: str | Grammar | None = None,
         prefill: bool | str = False,
         stop: str | Sequence[str] = (),
@@ -149,7 +151,10 @@ class StreamGenerator:
             tool_choice: As of `Parser`. "required" and a tool's name are enforced: after the reasoning the model
                 writes only such calls.
             response_format: The JSON of the answer, as in chat completions: `{"type": "json_object"}` or
-                `{"type": "json_schema", …}`; or a Pydantic model. With tools the answer is this JSON or calls.
+                `{"type": "json_schema", …}`; or a Pydantic model. `{"type": "grammar", "grammar": …}` has a grammar of the
+                content in Lark or GBNF. With tools the answer is this JSON (or text) or calls.
+            choice, regex: The content is one of these texts, or matches this regular expression; as of
+                `FormatFile.grammar`.
             grammar: A grammar for the answer instead, in llguidance's Lark. The model writes only what it allows, and
                 the answer ends where the grammar ends. `FormatFile.grammar` and `json_grammar` make one.
             prefill: The answer's beginning, which the model continues: a text as the model writes it, or True:
@@ -209,6 +214,8 @@ class StreamGenerator:
             None if given.raw else tools,
             tool_choice=tool_choice,
             response_format=given.response_format,
+            choice=given.choice,
+            regex=given.regex,
             parallel=stream_options.get("parallel_tool_calls", True),
             read_prompt_end=lambda: None if known is None else prompt_end(known, vocabulary),
             start_in=stream_options.get("start_in", "auto"),
@@ -217,7 +224,7 @@ class StreamGenerator:
         )
         if grammar is not None and given.prefill:
             raise ArgumentError(
-                "prefill begins the answer, and a grammar (also of tool_choice, strict or response_format) writes all of it; "
+                "prefill begins the answer, and a grammar (also of tool_choice, strict, response_format, choice or regex) writes all of it; "
                 "leave one out"
             )
         if grammar is not None and given.grammar is None:

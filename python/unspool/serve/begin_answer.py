@@ -64,7 +64,7 @@ def begin_answer(
         **({} if stop_in == "content" else {"stop_in": stop_in}),
         # Without a format, no marker counts.
         **({"strict_markers": True} if strict_markers and not request.raw else {}),
-        **answer_options(model, request.response_schema, request.prefill),
+        **answer_options(model, request.response, request.prefill),
         **({} if getattr(model, "context_length", None) is None else {"within_context": True}),
     )
     if request.sampling.logprobs is not None and not stream.has_logprobs:

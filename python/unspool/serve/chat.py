@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from unspool.serve.api_errors import ApiError
 from unspool.serve.chat_messages import ChatMessage, read_chat
 from unspool.serve.requests import GenerationRequest
-from unspool.serve.response_schema import NestedFormat, schema_of
+from unspool.serve.response_format import NestedFormat
 from unspool.serve.shared_fields import (
     Answers,
     ChatFields,
@@ -73,7 +73,7 @@ def read_chat_request(data: Any) -> GenerationRequest:
         stream=body.stream,
         include_usage=body.stream and body.stream_options is not None and body.stream_options.include_usage,
         metadata=body.metadata or {},
-        response_schema=schema_of(body.response_format, "response_format"),
+        response=body.response(body.response_format, "response_format"),
         template_kwargs=body.chat_template_kwargs or {},
         incomplete_calls=body.incomplete_calls,
         stop_in=body.stop_in,

@@ -15,6 +15,7 @@ from unspool.core.schema.schema_check import check
 from unspool.errors import ArgumentError
 from unspool.serve.api_errors import ApiError, shortened
 from unspool.writing.grammar.json_schema import normalise, normalise_arguments
+from unspool.writing.grammar.response import response_grammar
 from unspool.writing.grammar.tools import is_strict
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ _MAX_SHOWN = 1000
 
 def has_schemas(request: GenerationRequest) -> bool:
     """Whether the request has a schema for its answer."""
-    return request.response_schema is not None or any(map(is_strict, request.tools.shown or ()))
+    return request.response is not None or any(map(is_strict, request.tools.shown or ()))
 
 
 def check_schemas(request: GenerationRequest) -> None:
@@ -40,9 +41,11 @@ def check_schemas(request: GenerationRequest) -> None:
     Raises:
         ArgumentError: One is malformed, too large, or matched by no value.
     """
-    if request.response_schema is not None:
+    if request.response is not None and request.response.schema is None:
+        response_grammar(request.response)
+    elif request.response is not None:
         try:
-            normalise(request.response_schema)
+            normalise(request.response.schema)
         except ArgumentError as error:
             raise ArgumentError(f"the response's schema: {error}") from None
     for tool in filter(is_strict, request.tools.shown or ()):
@@ -74,8 +77,12 @@ def check_values(request: GenerationRequest, message: Message) -> None:
         ApiError: 422, with the first mismatch.
     """
     calls = [call for call in message.tool_calls if call.is_complete]
-    if request.response_schema is not None and not calls:
-        _check(message.content, request.response_schema, "the answer", "response_format")
+    if request.response is not None and not calls:
+        if request.response.schema is not None:
+            _check(message.content, request.response.schema, "the answer", "response_format")
+        elif not request.response.admits(message.content):
+            name = request.response.name
+            raise _misfit(f"the answer does not fit the {name} of the request", message.content, name)
     strict = {
         tool["function"]["name"]: tool["function"] for tool in request.tools.shown or () if is_strict(tool)
     }

@@ -8,6 +8,7 @@ from msgspec import Meta
 
 from unspool.serve.api_errors import ApiError
 from unspool.serve.requests import GenerationRequest
+from unspool.serve.response_format import NestedFormat
 from unspool.serve.shared_fields import AnswerFields, Answers, Count, Stop, StreamOptions
 from unspool.serve.wire import refused, take, unfit
 
@@ -26,6 +27,7 @@ class CompletionRequest(AnswerFields, kw_only=True):
     stop: Stop | None = None
     stream_options: StreamOptions | None = None
     logprobs: int | None = None
+    response_format: NestedFormat | None = None
     best_of: Annotated[Any, Meta(description="Not supported: every answer is sent; use n.")] = None
     echo: Annotated[Any, refused(False, why="the prompt is not repeated")] = None
     suffix: Annotated[Any, refused("", why="the model writes forwards only")] = None
@@ -46,6 +48,7 @@ def read_completion_request(data: Any) -> GenerationRequest:
         stream=body.stream,
         include_usage=body.stream and body.stream_options is not None and body.stream_options.include_usage,
         metadata=body.metadata or {},
+        response=body.response(body.response_format, "response_format"),
     )
 
 

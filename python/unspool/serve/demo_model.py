@@ -146,7 +146,12 @@ class DemoModel:
             )
         if strict_markers:
             raise ArgumentError("a demo replays text, which has no tokens; leave strict_markers out")
-        schema = read_response_format(response_format)
+        response = read_response_format(response_format)
+        if response is not None and response.schema is None:
+            raise ArgumentError(
+                "a demo replays text, so it keeps to no choice, regex or grammar; leave it out"
+            )
+        schema = None if response is None else response.schema
         if schema is not None:
             normalise(schema)  # raises for one that is malformed, as a grammar of it would
         wants = _Wants(prompt, tools, tool_choice, _is_thinking(chat_template_kwargs or {}), schema)

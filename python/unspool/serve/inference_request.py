@@ -12,7 +12,7 @@ from unspool.generation.prompts.load_json import load_json
 from unspool.serve.api_errors import ApiError
 from unspool.serve.chat_messages import ChatMessage, read_chat
 from unspool.serve.requests import GenerationRequest
-from unspool.serve.response_schema import NestedFormat, schema_of
+from unspool.serve.response_format import NestedFormat
 from unspool.serve.shared_fields import Answers, Count, SamplingFields, Stop
 from unspool.serve.tools import ChatTool, ToolChoice, offered_in, read_tools
 from unspool.serve.wire import take
@@ -75,7 +75,7 @@ def read_inference_request(
         format=body.tool_parser,
         reasoning=body.reasoning_parser,
         timeout_s=body.stream_timeout,
-        response_schema=schema_of(body.response_format, "response_format"),
+        response=body.response(body.response_format, "response_format"),
         template_kwargs=body.chat_template_kwargs or {},
         incomplete_calls=body.incomplete_calls,
         stop_in=body.stop_in,

@@ -9,7 +9,7 @@ from unspool.generation.prompts.history import prepare_messages
 from unspool.serve.api_errors import ApiError
 from unspool.serve.content import Content, Text, text_of
 from unspool.serve.requests import GenerationRequest
-from unspool.serve.response_schema import FlatFormat, schema_of
+from unspool.serve.response_format import FlatFormat
 from unspool.serve.shared_fields import ChatFields, Count, Stop
 from unspool.serve.tools import Tools, read_tools, unsupported_tool
 from unspool.serve.wire import Ignored, Wire, kinds, refused, take, unfit
@@ -154,9 +154,8 @@ def _read(body: CountRequest) -> GenerationRequest:
             code="unsupported_content", param="messages",
         )  # fmt: skip
     config = body.output_config or OutputConfig()
-    schema = schema_of(config.format, "output_config.format")
     switch = body.thinking or ThinkingSwitch(type="adaptive")
-    older = schema_of(body.output_format, "output_format")
+    name = "output_format" if config.format is None else "output_config.format"
     return GenerationRequest(
         protocol="messages",
         model=body.model,
@@ -167,7 +166,7 @@ def _read(body: CountRequest) -> GenerationRequest:
         ),
         thinking=_SWITCHES[switch.type],
         effort=config.effort,
-        response_schema=schema if schema is not None else older,
+        response=body.response(config.format or body.output_format, name),
         stream=body.stream,
         metadata=body.metadata or {},
         template_kwargs=body.chat_template_kwargs or {},

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from unspool.core.stream.stream_options import IncompleteCalls, StopIn
 from unspool.generation.sampling_params import SamplingParams
 from unspool.serve.tools import Tools
+from unspool.writing.grammar.response import Response
 
 __all__ = ["GenerationRequest"]
 
@@ -33,7 +34,7 @@ class GenerationRequest:
         format, reasoning: The formats that the answer is to be read in; None: the model's own.
         timeout_s: Seconds without a token until the model is cancelled; None: the server's option.
         incomplete_calls, stop_in: As of `Parser`; None: the server's option.
-        response_schema: The JSON Schema of the content; None: free text.
+        response: What the content is kept to; None: free text.
         prefill: The last message is the assistant's, and the answer continues it.
     """
 
@@ -55,5 +56,5 @@ class GenerationRequest:
     timeout_s: float | None = None
     incomplete_calls: IncompleteCalls | None = None
     stop_in: StopIn | None = None
-    response_schema: Mapping[str, Any] | None = None
+    response: Response | None = None
     prefill: bool = False

@@ -10,7 +10,7 @@ from unspool.serve.api_errors import ApiError
 from unspool.serve.chat_messages import call_of
 from unspool.serve.content import Content, text_of
 from unspool.serve.requests import GenerationRequest
-from unspool.serve.response_schema import FlatFormat, schema_of
+from unspool.serve.response_format import FlatFormat
 from unspool.serve.shared_fields import ChatFields, Count, ReasoningFields, Stop, TopLogprobs, logprob_count
 from unspool.serve.tools import FunctionTool, ToolChoice, read_tools, unsupported_tool
 from unspool.serve.wire import Ignored, Wire, kinds, refused, take, unfit
@@ -124,7 +124,7 @@ def read_response_request(data: Any) -> GenerationRequest:
         stream=body.stream,
         echo={name: data[name] for name in _ECHOED if data.get(name) is not None},
         metadata=body.metadata or {},
-        response_schema=schema_of(body.text.format, "text.format") if body.text else None,
+        response=body.response(body.text.format if body.text else None, "text.format"),
         template_kwargs=body.chat_template_kwargs or {},
         incomplete_calls=body.incomplete_calls,
         stop_in=body.stop_in,

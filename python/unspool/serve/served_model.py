@@ -13,6 +13,7 @@ from unspool.serve.api_errors import ApiError
 if TYPE_CHECKING:
     from unspool.generation.delta_stream import DeltaStream
     from unspool.generation.sampling_params import SamplingParams
+    from unspool.writing.grammar.response import Response
 
 __all__ = [
     "ServedModel",
@@ -178,15 +179,15 @@ def format_name(model: Any, tools: Sequence[Mapping[str, Any]] | None, raw: bool
     return "" if name is None else str(name(tools))
 
 
-def answer_options(model: Any, schema: Mapping[str, Any] | None, prefill: bool) -> dict[str, Any]:
-    """Options of `stream` for an answer that must fit a schema, or that is begun.
+def answer_options(model: Any, response: Response | None, prefill: bool) -> dict[str, Any]:
+    """Options of `stream` for an answer that is kept to something, or that is begun.
 
     Raises:
         ArgumentError: The model's `stream` does not take the option.
     """
     options: dict[str, Any] = {"prefill": True} if prefill else {}
-    if schema is not None:
-        options["response_format"] = {"type": "json_schema", "json_schema": {"schema": dict(schema)}}
+    if response is not None:
+        options["response_format"] = response.as_format()
     parameters = inspect.signature(model.stream).parameters if options else {}
     takes_any = any(item.kind is inspect.Parameter.VAR_KEYWORD for item in parameters.values())
     for name in options:

@@ -11,6 +11,7 @@ from unspool.errors import ArgumentError
 from unspool.generation.logprobs import MAX_TOP_LOGPROBS
 from unspool.generation.sampling_params import SamplingParams
 from unspool.serve.api_errors import ApiError
+from unspool.serve.response_format import ConstraintFields
 from unspool.serve.wire import Ignored, Wire, refused, unfit
 
 __all__ = [
@@ -33,8 +34,8 @@ _LEAST_TEMPERATURE = 1e-6
 _MAX_STOP_BYTES = 1024
 
 
-class SamplingFields(Wire, kw_only=True):
-    """How tokens are chosen, with the extensions of vLLM and others."""
+class SamplingFields(ConstraintFields, kw_only=True):
+    """How tokens are chosen and constrained, with the extensions of vLLM and others."""
 
     temperature: Annotated[float, Meta(ge=0)] | None = None
     top_p: Annotated[float, Meta(gt=0, le=1)] | None = None
@@ -70,7 +71,8 @@ class SamplingFields(Wire, kw_only=True):
                 f"'temperature' is {self.temperature}; send 0 for greedy decoding, or at least {_LEAST_TEMPERATURE}",
             )
         texts = _stop_texts(stop, stop_field)
-        values: dict[str, Any] = {name: getattr(self, name) for name in SamplingFields.__struct_fields__}
+        own = set(SamplingFields.__struct_fields__) - set(ConstraintFields.__struct_fields__)
+        values: dict[str, Any] = {name: getattr(self, name) for name in own}
         if self.top_k == -1:  # vLLM's "off"
             values["top_k"] = 0
         budgets = (values["max_reasoning_tokens"], values.pop("thinking_token_budget"), budget)

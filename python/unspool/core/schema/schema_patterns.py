@@ -23,7 +23,7 @@ from unspool.core.schema.expressions import (
     sequence,
 )
 
-__all__ = ["PatternError", "parse_pattern"]
+__all__ = ["PatternError", "parse_pattern", "parse_whole", "size_of"]
 
 MAX_REPETITION = 1_000
 MAX_SIZE = 10_000
@@ -68,30 +68,46 @@ def parse_pattern(pattern: Any) -> Node:
     Raises:
         PatternError: The pattern has look-around or backreferences, is too large, or is invalid.
     """
+    return _bounded(_whole(_Reader(_checked(pattern)).read(), ANY_TEXT))
+
+
+def parse_whole(pattern: Any, dot: Chars | None = None) -> Node:
+    """The same of a pattern that matches the whole string, whether it has anchors or not.
+
+    Args:
+        dot: What "." means; None: any character but the ends of lines.
+    """
+    return _bounded(_whole(_Reader(_checked(pattern), dot or _DOT).read(), sequence()))
+
+
+def _checked(pattern: Any) -> str:
     if not isinstance(pattern, str):
         raise PatternError(f"a pattern is a string; got {type(pattern).__name__}")
     if len(pattern) > MAX_LENGTH:
         raise PatternError(f"the pattern is longer than {MAX_LENGTH:,} characters")
-    whole = _whole(_Reader(pattern).read())
-    if _size(whole) > MAX_SIZE:
+    return pattern
+
+
+def _bounded(whole: Node) -> Node:
+    if size_of(whole) > MAX_SIZE:
         raise PatternError(f"the pattern repeats more than {MAX_SIZE:,} characters")
     return whole
 
 
-def _whole(found: Node) -> Node:
-    """An expression for the whole string: without an anchor, text may precede or follow the match."""
+def _whole(found: Node, around: Node) -> Node:
+    """An expression for the whole string: without an anchor, `around` may precede or follow the match."""
     if isinstance(found, Choice):
-        return choice(*map(_whole, found.parts))
+        return choice(*(_whole(part, around) for part in found.parts))
     parts = list(found.parts) if isinstance(found, Sequence) else [found]
-    before, after = [ANY_TEXT], [ANY_TEXT]
+    before, after = [around], [around]
     while parts and parts[0] == _START:
         parts, before = parts[1:], []
     while parts and parts[-1] == _END:
         parts, after = parts[:-1], []
     if any(_has_anchor(part) for part in parts):
         raise PatternError("the pattern has ^ or $ inside a group or in the middle")
-    if before and after and all(map(_may_be_empty, parts)):
-        return ANY_TEXT
+    if around == ANY_TEXT and before and after and all(map(_may_be_empty, parts)):
+        return around
     return sequence(*before, *parts, *after)
 
 
@@ -111,20 +127,21 @@ def _has_anchor(part: Node) -> bool:
     return isinstance(part, Reference)
 
 
-def _size(part: Node) -> int:
+def size_of(part: Node) -> int:
     """The number of characters in the expression with its repetitions written out."""
     if isinstance(part, Repeat):
-        return 1 + _size(part.part) * max(part.least, part.most or 1)
+        return 1 + size_of(part.part) * max(part.least, part.most or 1)
     if isinstance(part, (Sequence, Choice)):
-        return sum(map(_size, part.parts))
+        return sum(map(size_of, part.parts))
     return len(part.text) if isinstance(part, Literal) else 1
 
 
 class _Reader:
     """A recursive-descent parser for one pattern."""
 
-    def __init__(self, pattern: str) -> None:
+    def __init__(self, pattern: str, dot: Chars = _DOT) -> None:
         self.text = pattern
+        self.dot = dot
         self.at = 0
         self.depth = 0
 
@@ -181,7 +198,7 @@ class _Reader:
             raise PatternError("the pattern repeats nothing")
         if char == "\\":
             return self.escape(in_bracket=False)
-        return {"^": _START, "$": _END, ".": _DOT}.get(char) or Literal(char)
+        return {"^": _START, "$": _END, ".": self.dot}.get(char) or Literal(char)
 
     def group(self) -> Node:
         opening = _GROUP.match(self.text, self.at)

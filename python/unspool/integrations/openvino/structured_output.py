@@ -13,7 +13,7 @@ from unspool.core.stream.tool_choice import grammar_choice
 from unspool.errors import ArgumentError
 from unspool.formats.format_file import FormatFile, get_format
 from unspool.writing.grammar import Grammar
-from unspool.writing.grammar.json_answer import json_grammar
+from unspool.writing.grammar.response import response_grammar
 from unspool.writing.grammar.response_format import read_response_format
 
 __all__ = ["structured_output"]
@@ -56,10 +56,10 @@ def structured_output(
     if [grammar, tools, response_format].count(None) != 2:
         raise ArgumentError("pass one of grammar, tools and response_format")
     if response_format is not None:
-        schema = read_response_format(response_format)
-        if schema is None:
+        response = read_response_format(response_format)
+        if response is None:
             raise ArgumentError("a response_format of text needs no grammar; leave it out")
-        grammar = json_grammar(schema, syntax="gbnf")
+        grammar = response_grammar(response, "gbnf")
     elif tools is not None:
         file = get_format(format) if isinstance(format, str) else format
         if not isinstance(file, FormatFile):

@@ -38,6 +38,7 @@ class Answer:
         must_call: Whether only calls may follow the reasoning.
         written: The possible ends of the prompt; a message's opener continues after it.
         response: Constrains the content; an answer then has either content or calls.
+        is_exact: Whether white space beside that content counts, as it does not beside JSON.
     """
 
     shape: Shape
@@ -49,6 +50,7 @@ class Answer:
     reasoning: ReasoningStart
     written: tuple[str, ...]
     response: Node | None = None
+    is_exact: bool = False
 
     def node(self) -> Node:
         """The whole answer."""
@@ -74,14 +76,28 @@ class Answer:
         made = [self.response]
         for content in self.shape.contents:
             if content.author is None and not content.is_inline and _is_marked(content):
-                opener = edge(self.lexicon, content.open, before=False)
+                opener = self._before_response(content.open)
                 made.append(sequence(opener, self._response_to(content.close)))
         return made
+
+    def _after(self, marker: Edge) -> Node:
+        """The white space after a marker and before the content."""
+        if not self.is_exact:
+            return GAP
+        space = self.lexicon.markup(marker.after) if marker.after else EMPTY
+        return optional(space) if marker.ends_tag else space
 
     def _response_to(self, closer: Edge) -> Node:
         """The constrained content up to its closer; the model may end its turn instead."""
         assert self.response is not None
-        return sequence(self.response, EMPTY if closer.is_blank else optional(edge(self.lexicon, closer)))
+        if closer.is_blank:
+            return self.response
+        if not self.is_exact:
+            return sequence(self.response, optional(edge(self.lexicon, closer)))
+        line = optional(Literal(closer.before)) if closer.before else EMPTY
+        return sequence(
+            self.response, optional(sequence(line, edge(self.lexicon, closer.rest, before=False)))
+        )
 
     def _alone(self, units: list[Unit]) -> Node:
         """Calls without text before them. An opener that is not a tag must begin a line."""
@@ -133,7 +149,7 @@ class Answer:
     def _text_to(self, closer: Edge) -> Node:
         """Text up to its closer, and the white space after it."""
         words = [*self.words.content, closer.text]
-        return sequence(self.lexicon.text_until(words, Edge(closer.text)), GAP)
+        return sequence(self.lexicon.text_until(words, Edge(closer.text)), self._after(closer))
 
     # Text, and calls after their openers.
     def _free(self, forms: tuple[FormShape, ...]) -> Node:
@@ -141,7 +157,7 @@ class Answer:
         units = [unit for form in forms if not form.is_bare for unit in self.calls.units(form)]
         in_lines = [unit for form in bare if form.call.open.begins_line for unit in self.calls.units(form)]
         texts = self._texts()
-        start = self._start(bare)
+        start = self.start_of_content
         led = [self._led(_in_text(unit.opener), unit.rest, start) for unit in units]
         led += [self._led(unit.opener, unit.rest, start) for unit in in_lines]
         alone = [self._first_alone(self.calls.units(form)) for form in bare]
@@ -168,9 +184,10 @@ class Answer:
         tags = [part for piece in more for part in (GAP, self.lexicon.markup(piece))]
         return sequence(text, *tags, rest)
 
-    def _start(self, bare: tuple[FormShape, ...]) -> Start | None:
-        """Constrains the beginning of text so that it is not a bare call."""
-        if not bare:
+    @property
+    def start_of_content(self) -> Start | None:
+        """Constrains the beginning of text so that it is not a bare call; None: no call is bare."""
+        if not self.calls.tools or not any(form.is_bare for form in self.shape.forms):
             return None
         in_lines = any(call.bare == "line" for call in self.facts.calls)
         words: list[str] = []
@@ -218,8 +235,8 @@ class Answer:
         if self.response is not None:
             content = self.shape.contents[0]
             opener, text = _first_of(content), self._response_to(content.close)
-            ends.append(sequence(self._head(opener), text))
-            first_ends.append(sequence(self._head(self._first(opener)), text))
+            ends.append(sequence(self._before_response(opener), text))
+            first_ends.append(sequence(self._before_response(self._first(opener)), text))
         more = star(self._rule("text", choice(*spoken))) if spoken else EMPTY
         if self._is_bound:
             rest = sequence(more, choice(*ends))
@@ -270,6 +287,11 @@ class Answer:
 
     def _head(self, first: Edge) -> Node:
         return edge(self.lexicon, first, before=False)
+
+    def _before_response(self, first: Edge) -> Node:
+        if not self.is_exact:
+            return self._head(first)
+        return sequence(self.lexicon.markup(first.before + first.text), self._after(first))
 
     def _call_head(self, first: Edge) -> Node:
         return edge(self.lexicon, first, before=False, after=False)

@@ -5,7 +5,7 @@ The expression comes from the automaton: its states are eliminated one by one, u
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -22,7 +22,7 @@ from unspool.writing.grammar.nodes import (
     star,
 )
 
-__all__ = ["First", "Rule", "Start", "Words", "free_text"]
+__all__ = ["First", "Rule", "Start", "State", "Step", "Words", "eliminate", "free_text"]
 
 State = tuple[object, ...]
 _BLANKS = " \t\r"
@@ -44,6 +44,15 @@ class Rule:
     def step(self, state: object, char: str | None) -> object | None:
         """The state after a character; None stands for any character that is not in `letters`."""
         raise NotImplementedError
+
+    def admits(self, text: str) -> bool:
+        """Whether a text satisfies it."""
+        state: object | None = self.start
+        for char in text:
+            state = self.step(state, char if char in self.letters else None)
+            if state is None:
+                return False
+        return True
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Rule) and self.key == other.key
@@ -77,22 +86,22 @@ class Start(Rule):
     words."""
 
     def __init__(self, words: Iterable[str], every_line: bool = False) -> None:
-        self._words = frozenset(words)
-        self.key = ("start", every_line, *sorted(self._words))
-        self._prefixes = {word[:size] for word in self._words for size in range(len(word))}
-        self._every_line = every_line
-        self.letters = frozenset("".join(self._words)) | frozenset(_BLANKS + "\n")
+        self.words = frozenset(words)
+        self.key = ("start", every_line, *sorted(self.words))
+        self._prefixes = {word[:size] for word in self.words for size in range(len(word))}
+        self.every_line = every_line
+        self.letters = frozenset("".join(self.words)) | frozenset(_BLANKS + "\n")
         self.start = ""
 
     def step(self, state: object, char: str | None) -> object | None:
-        if char == "\n" and (self._every_line or state == ""):
+        if char == "\n" and (self.every_line or state == ""):
             return ""
         if not isinstance(state, str):
             return state
         if state == "" and char is not None and char in _BLANKS:
             return ""
         text = state + (char or "\0")
-        if any(text.startswith(word) for word in self._words):
+        if any(text.startswith(word) for word in self.words):
             return None
         return text if text in self._prefixes else 0
 
@@ -110,7 +119,7 @@ class First(Rule):
 
 
 @dataclass(frozen=True)
-class _Edge:
+class Step:
     target: State
     label: Node
 
@@ -129,13 +138,13 @@ def free_text(*rules: Rule, without: str = "", other: Node | None = None, least:
     start = tuple(rule.start for rule in rules)
     edges = _explore(rules, start, letters, banned, other)
     if least == 0:
-        return Automaton(_eliminate(edges, start), _states(edges, letters, 0))
+        return Automaton(eliminate(edges, start), _states(edges, letters, 0))
     whole = choice(*(sequence(edge.label, _from(edges, edge.target)) for edge in edges[start]))
     first = (False, tuple((edge.label, list(edges).index(edge.target) + 1) for edge in edges[start]))
     return Automaton(whole, (first, *_states(edges, letters, 1)))
 
 
-def _states(edges: dict[State, list[_Edge]], letters: frozenset[str], first: int) -> tuple[Any, ...]:
+def _states(edges: dict[State, list[Step]], letters: frozenset[str], first: int) -> tuple[Any, ...]:
     """The states, numbered from `first`. Text may end in each."""
     numbers = {state: number for number, state in enumerate(edges, first)}
     return tuple(
@@ -155,15 +164,15 @@ def _split(label: Node, letters: frozenset[str]) -> list[Node]:
     return [Chars.of(own), rest] if own else [rest]
 
 
-def _from(edges: dict[State, list[_Edge]], state: State) -> Node:
+def _from(edges: dict[State, list[Step]], state: State) -> Node:
     order = [state, *(other for other in edges if other != state)]
-    return _eliminate({key: edges[key] for key in order}, state)
+    return eliminate({key: edges[key] for key in order}, state)
 
 
 def _explore(
     rules: tuple[Rule, ...], start: State, letters: frozenset[str], banned: frozenset[str], other: Node | None
-) -> dict[State, list[_Edge]]:
-    edges: dict[State, list[_Edge]] = {}
+) -> dict[State, list[Step]]:
+    edges: dict[State, list[Step]] = {}
     waiting = [start]
     for state in waiting:
         if state in edges:
@@ -178,8 +187,8 @@ def _explore(
         if rest is not None:
             joined = targets.pop(rest, [])
             label: Node = Chars.of(letters - set(joined), negated=True)
-            made.append(_Edge(rest, label if other is None else choice(label, other)))
-        made += [_Edge(target, Chars.of(chars)) for target, chars in targets.items()]
+            made.append(Step(rest, label if other is None else choice(label, other)))
+        made += [Step(target, Chars.of(chars)) for target, chars in targets.items()]
         edges[state] = made
         waiting += [edge.target for edge in made]
     return edges
@@ -190,10 +199,14 @@ def _step(rules: tuple[Rule, ...], state: State, char: str | None) -> State | No
     return None if any(one is None for one in after) else after
 
 
-def _eliminate(edges: dict[State, list[_Edge]], start: State) -> Node:
-    """All texts from the start to any state, by Arden's rule; the states found last are eliminated first."""
+def eliminate(edges: dict[State, list[Step]], start: State, finals: Collection[State] | None = None) -> Node:
+    """All texts from the start to a final state, by Arden's rule; the states found last are eliminated first.
+
+    Args:
+        finals: The start leads to at least one; None: all are final.
+    """
     table = {state: {edge.target: edge.label for edge in out} for state, out in edges.items()}
-    ends: dict[State, Node] = dict.fromkeys(table, EMPTY)
+    ends: dict[State, Node] = dict.fromkeys(table if finals is None else finals, EMPTY)
     for state in reversed([state for state in table if state != start]):
         out = table.pop(state)
         loop = out.pop(state, None)
@@ -206,8 +219,9 @@ def _eliminate(edges: dict[State, list[_Edge]], start: State) -> Node:
             for target, inner in out.items():
                 path = sequence(head, inner)
                 targets[target] = choice(targets[target], path) if target in targets else path
-            end = sequence(head, ends[state])
-            ends[source] = _or(ends[source], end)
+            if state in ends:
+                end = sequence(head, ends[state])
+                ends[source] = _or(ends[source], end) if source in ends else end
     loop = table[start].pop(start, None)
     return ends[start] if loop is None else sequence(star(loop), ends[start])
 

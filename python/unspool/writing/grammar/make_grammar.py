@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from unspool._core import FormatSource, FreeTextWords
+from unspool._core import FormatSource
 from unspool.core.format.compile_format import compile_format
 from unspool.core.vocabulary.vocabulary_sources import from_tokenizer
 from unspool.errors import ArgumentError, FormatError
@@ -20,6 +21,7 @@ from unspool.writing.grammar.lexicon import Lexicon
 from unspool.writing.grammar.marked_values import MarkedJson
 from unspool.writing.grammar.nodes import EMPTY, JsonValue, Node, Rules
 from unspool.writing.grammar.readable_parts import check_parts
+from unspool.writing.grammar.response import Response, text_node
 from unspool.writing.grammar.result import Dropped, Grammar, Syntax
 from unspool.writing.grammar.rule_depth import check_depth
 from unspool.writing.grammar.schema_rules import value_rules
@@ -40,7 +42,7 @@ def make_grammar(
     tools: Iterable[Any] = (),
     *,
     tool_choice: str = "auto",
-    response_schema: Mapping[str, Any] | None = None,
+    response: Response | None = None,
     parallel: bool = True,
     reasoning: bool | None = None,
     prompt: str | None = None,
@@ -59,7 +61,7 @@ def make_grammar(
     if tool_choice != "none" and isinstance(tools, (str, bytes, dict)):
         raise ArgumentError(f"tools is a {type(tools).__name__}; pass a list of tools")
     offered = [] if tool_choice == "none" else list(tools)
-    has_calls = bool(offered) or response_schema is None
+    has_calls = bool(offered) or response is None
     if has_calls and not file.has_tools:
         raise FormatError(f"format '{file.name}' has no calls, so there is no grammar of them")
     if reasoning is True and not file.has_reasoning:
@@ -73,7 +75,7 @@ def make_grammar(
     vocabulary = None if tokenizer is None else from_tokenizer(tokenizer)
     lexicon = Lexicon(file, vocabulary, syntax != "gbnf")
     arguments = Arguments(shape, lexicon, rules, words.value, dropped)
-    rules.named["start"] = Answer(
+    answer = Answer(
         shape,
         file.facts,
         lexicon,
@@ -82,30 +84,34 @@ def make_grammar(
         must_call=must_call,
         reasoning=reasoning_start or _reasoning_start(file, reasoning, prompt),
         written=shape.turn if prompt is None else (prompt,),
-        response=None if must_call else _response(response_schema, target, lexicon, words, rules, dropped),
-    ).node()
+    )
+    if response is not None and not must_call:
+        held = [] if lexicon.are_tokens(words.content) else words.content
+        if response.schema is None:
+            made = text_node(response, rules, held, answer.start_of_content)
+        else:
+            made = _json(response.schema, target, held, rules, dropped)
+        answer = replace(answer, response=made, is_exact=response.schema is None)
+    rules.named["start"] = answer.node()
     if syntax == "gbnf":
         rules = without_json(rules, dropped)
     check_depth(rules)
     return Grammar(syntax, _PRINTERS[syntax](rules), tuple(dict.fromkeys(dropped)))
 
 
-def _response(
-    schema: Mapping[str, Any] | None, target: Target, lexicon: Lexicon, words: FreeTextWords, rules: Rules,
-    dropped: list[Dropped],
-) -> Node | None:  # fmt: skip
-    """A JSON value of the schema. Its strings contain no marker that is matched by its spelling."""
-    if schema is None:
-        return None
+def _json(
+    schema: Mapping[str, Any], target: Target, words: Sequence[str], rules: Rules, dropped: list[Dropped]
+) -> Node:
+    """A JSON value of the schema. Its strings contain none of the words."""
     try:
         found = normalise(schema, target=target)
     except ArgumentError as error:
         raise ArgumentError(f"the response's schema: {error}") from None
     dropped += found.dropped
-    if lexicon.are_tokens(words.content):
+    if not words:
         return JsonValue.of(found.schema)
     reason = "a string beside markers may hold any text but these"
-    written = MarkedJson(words.content, "", lambda: dropped.append(Dropped("#", "pattern", reason)))
+    written = MarkedJson(tuple(words), "", lambda: dropped.append(Dropped("#", "pattern", reason)))
     return value_rules(rules, written, found.schema, found.schema, "#", dropped)
 
 

@@ -11,8 +11,8 @@ from unspool.core.format.registry import find_source
 from unspool.core.stream.tool_choice import grammar_choice
 from unspool.errors import ArgumentError, FormatError
 from unspool.writing.grammar.answer import ReasoningStart
-from unspool.writing.grammar.json_answer import json_grammar
 from unspool.writing.grammar.make_grammar import make_grammar
+from unspool.writing.grammar.response import Response, response_grammar
 from unspool.writing.grammar.response_format import read_response_format
 from unspool.writing.grammar.result import Grammar
 from unspool.writing.grammar.tools import is_strict
@@ -32,6 +32,8 @@ def request_grammar(
     start_in: str,
     vocabulary: Vocabulary,
     own: str | Grammar | None = None,
+    choice: Sequence[str] | None = None,
+    regex: str | None = None,
 ) -> str | Grammar | None:
     """What the answer is kept to; None: it is free.
 
@@ -44,41 +46,43 @@ def request_grammar(
             counts then. Called only if a grammar is made.
         start_in: As of `Parser`.
         own: The caller's grammar, which replaces all that.
+        choice, regex: As of `read_response_format`.
 
     Raises:
         ArgumentError: The request cannot be enforced with this format, or holds a schema that no grammar is made of.
     """
-    response_schema = read_response_format(response_format)
-    if own is not None and response_schema is not None:
-        raise ArgumentError("response_format and grammar are both given; pass one of them")
+    response = read_response_format(response_format, choice, regex)
+    if own is not None and response is not None:
+        said = response.name if response_format is None else "response_format"
+        raise ArgumentError(f"{said} and grammar are both given; pass one of them")
     if own is not None:
         return own
-    choice = grammar_choice(tool_choice)
-    has_tools = choice != "none" and tools is not None and len(tools) > 0
-    must_call = has_tools and choice != "auto"
+    chosen = grammar_choice(tool_choice)
+    has_tools = chosen != "none" and tools is not None and len(tools) > 0
+    must_call = has_tools and chosen != "auto"
     listed = [] if tools is None or isinstance(tools, ToolSchemas) else list(tools)
     is_bound = must_call or any(map(is_strict, listed))
-    if response_schema is None and not (has_tools and is_bound):
+    if response is None and not (has_tools and is_bound):
         return None
     if must_call and isinstance(tools, ToolSchemas):
         raise ArgumentError("a required call needs the tools' schemas; pass tools as a list")
     end = read_prompt_end()
     if isinstance(format, Format):
-        return _without_file(format, response_schema, must_call, end)
+        return _without_file(format, response, must_call, end)
     file = format_of(format, reasoning)
     if must_call and not file.has_tools:
         raise ArgumentError(
             f"tool_choice asks for a call, and format '{file.name}' has none; name another format"
         )
     offered = listed if has_tools and file.has_tools else []
-    if not offered and response_schema is None:
+    if not offered and response is None:
         return None
     try:
         return make_grammar(
             file,
             offered,
-            tool_choice=choice,
-            response_schema=response_schema,
+            tool_choice=chosen,
+            response=response,
             parallel=parallel,
             prompt=end,
             tokenizer=vocabulary,
@@ -93,7 +97,7 @@ _STARTS: dict[str, ReasoningStart | None] = {"auto": None, "content": "may", "re
 
 
 def _without_file(
-    format: Format, schema: Mapping[str, Any] | None, must_call: bool, prompt: str | None
+    format: Format, response: Response | None, must_call: bool, prompt: str | None
 ) -> Grammar | None:
     """A compiled format shows no patterns: there is a grammar of content, and none of reasoning and calls."""
     if must_call:
@@ -101,14 +105,14 @@ def _without_file(
             f"tool_choice asks for a call, and '{format.name}' is no format file, so there is no grammar of its "
             "calls; name a format"
         )
-    if schema is None:
+    if response is None:
         return None
     if format.starts_in_reasoning(prompt or ""):
         raise ArgumentError(
             f"the prompt opens reasoning, and '{format.name}' is no format file, so there is no grammar of it; "
             "switch reasoning off, or name a format"
         )
-    return json_grammar(schema)
+    return response_grammar(response)
 
 
 def format_of(format: str | FormatSource, reasoning: str | bool | None) -> FormatSource:

@@ -6,25 +6,35 @@ from collections.abc import Mapping
 from typing import Any
 
 from unspool.errors import ArgumentError
+from unspool.writing.grammar.response import Response
 
 __all__ = ["read_response_format"]
 
 
-def read_response_format(value: Any) -> dict[str, Any] | None:
-    """Return the JSON Schema for the answer; None: free text.
+def read_response_format(value: Any, choice: Any = None, regex: Any = None) -> Response | None:
+    """Return what the answer is kept to; None: free text.
 
     Args:
         value: As in chat completions or Responses: None, `{"type": "text"}`, `{"type": "json_object"}`, or
             `{"type": "json_schema", …}` with the schema in `json_schema.schema` or in `schema`; or a Pydantic
-            model.
+            model. Beyond OpenAI's: `{"type": "choice", "choice": […]}`, `{"type": "regex", "regex": …}`, and
+            `{"type": "grammar", "grammar": …}`, with "syntax" if it shall not be guessed.
+        choice, regex: As of `Response`, instead of a value.
 
     Raises:
-        ArgumentError: The value has another form.
+        ArgumentError: The value has another form, or more than one is given.
     """
+    found = _read(value)
+    if found is None or (choice is None and regex is None):
+        return found or Response.of(choice=choice, regex=regex)
+    raise ArgumentError("response_format is given together with choice or regex; pass one of them")
+
+
+def _read(value: Any) -> Response | None:
     if value is None:
         return None
     if hasattr(value, "model_json_schema"):
-        return dict(value.model_json_schema())
+        return Response(dict(value.model_json_schema()))
     if not isinstance(value, Mapping):
         raise ArgumentError(
             f"response_format is of type {type(value).__name__}; pass a dict with a type, or a Pydantic model"
@@ -33,9 +43,15 @@ def read_response_format(value: Any) -> dict[str, Any] | None:
     if kind == "text":
         return None
     if kind == "json_object":
-        return {"type": "object"}
+        return Response({"type": "object"})
+    if kind in ("choice", "regex", "grammar"):
+        if value.get(kind) is None:
+            raise ArgumentError(f"response_format has type '{kind}' and no '{kind}'")
+        return Response.of(**{kind: value[kind]}, syntax=value.get("syntax"))
     if kind != "json_schema":
-        raise ArgumentError(f"response_format has type {kind!r}; use 'text', 'json_object' or 'json_schema'")
+        raise ArgumentError(
+            f"response_format has type {kind!r}; use 'text', 'json_object', 'json_schema', 'choice', 'regex' or 'grammar'"
+        )
     inner = value.get("json_schema", value)
     schema = inner.get("schema") if isinstance(inner, Mapping) else None
     if not isinstance(schema, Mapping):
@@ -43,4 +59,4 @@ def read_response_format(value: Any) -> dict[str, Any] | None:
             "response_format has type 'json_schema' and no schema; "
             "write {'type': 'json_schema', 'json_schema': {'name': ..., 'schema': {...}}}"
         )
-    return dict(schema)
+    return Response(dict(schema))

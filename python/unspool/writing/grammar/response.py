@@ -1,0 +1,175 @@
+"""What an answer's content is kept to: a JSON Schema, listed texts, a regular expression, or a grammar."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from unspool.core.schema.match_pattern import Matcher
+from unspool.core.schema.schema_patterns import parse_whole
+from unspool.errors import ArgumentError
+from unspool.writing.grammar.free_text import Start
+from unspool.writing.grammar.gbnf import to_gbnf
+from unspool.writing.grammar.json_answer import json_grammar
+from unspool.writing.grammar.lark import to_lark
+from unspool.writing.grammar.marker_free import begun, restricted, without_words
+from unspool.writing.grammar.nodes import EMPTY, Node, Rules, Terminal
+from unspool.writing.grammar.nodes import Literal as Exactly
+from unspool.writing.grammar.nodes import choice as any_of
+from unspool.writing.grammar.read_grammar import read_grammar, read_regex
+from unspool.writing.grammar.result import Grammar
+
+__all__ = ["Response", "read_text", "response_grammar", "text_node"]
+
+MAX_CHOICES = 1_000
+
+
+@dataclass(frozen=True)
+class Response:
+    """One of these.
+
+    Attributes:
+        schema: A JSON Schema.
+        choice: Texts, to the letter.
+        regex: The whole text matches it.
+        grammar: In Lark or GBNF; `syntax` says which, or None: GBNF if it has "::=".
+    """
+
+    schema: Mapping[str, Any] | None = None
+    choice: Sequence[str] | None = None
+    regex: str | None = None
+    grammar: str | None = None
+    syntax: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Which of them it is."""
+        return next(
+            name for name in ("schema", "choice", "regex", "grammar") if getattr(self, name) is not None
+        )
+
+    def as_format(self) -> dict[str, Any]:
+        """The same as a `response_format`."""
+        if self.schema is not None:
+            return {"type": "json_schema", "json_schema": {"schema": dict(self.schema)}}
+        made = {"type": self.name, self.name: getattr(self, self.name)}
+        return made if self.syntax is None else {**made, "syntax": self.syntax}
+
+    def admits(self, text: str) -> bool:
+        """Whether a finished answer is one of a choice, or matches a regex. A grammar is not read again."""
+        if self.choice is not None:
+            return text.strip() in {one.strip() for one in self.choice}
+        return self.regex is None or Matcher(parse_whole(self.regex)).matches(text)
+
+    @classmethod
+    def of(
+        cls,
+        schema: Mapping[str, Any] | None = None,
+        choice: Sequence[str] | None = None,
+        regex: str | None = None,
+        grammar: str | None = None,
+        syntax: str | None = None,
+    ) -> Response | None:
+        """What is given; None: nothing is.
+
+        Raises:
+            ArgumentError: More than one is given, or one has a wrong type.
+        """
+        given = {"a schema": schema, "choice": choice, "regex": regex, "grammar": grammar}
+        names = [name for name, value in given.items() if value is not None]
+        if not names:
+            return None
+        if len(names) > 1:
+            raise ArgumentError(f"{' and '.join(names)} are given; an answer is kept to one of them")
+        if choice is not None:
+            _check_choice(choice)
+        for name in ("regex", "grammar"):
+            value = given[name]
+            if value is not None and not isinstance(value, str):
+                raise ArgumentError(f"{name} is of type {type(value).__name__}; pass a text")
+        if syntax not in (None, "lark", "gbnf"):
+            raise ArgumentError(f"the grammar's syntax is {syntax!r}; use 'lark' or 'gbnf'")
+        return cls(schema, choice, regex, grammar, syntax)
+
+
+def _check_choice(choice: Any) -> None:
+    if isinstance(choice, (str, bytes)) or not isinstance(choice, Sequence):
+        raise ArgumentError(f"choice is of type {type(choice).__name__}; pass a list of texts")
+    if not 0 < len(choice) <= MAX_CHOICES:
+        raise ArgumentError(f"choice has {len(choice)} texts; list 1 to {MAX_CHOICES:,}")
+    for text in choice:
+        if not isinstance(text, str) or not text:
+            raise ArgumentError(f"choice holds {text!r}; list texts that are not empty")
+        if any("\ud800" <= char <= "\udfff" for char in text):
+            raise ArgumentError(f"choice holds {text!r}, which has a lone surrogate; no output can hold it")
+
+
+def read_text(response: Response, rules: Rules) -> Node:
+    """The texts of a choice, a regex or a grammar; its rules are added to `rules`.
+
+    Raises:
+        ArgumentError: It cannot be read.
+    """
+    if response.choice is not None:
+        return Terminal(any_of(*map(Exactly, response.choice)))
+    if response.regex is not None:
+        return read_regex(response.regex)
+    assert response.grammar is not None
+    return read_grammar(response.grammar, rules, response.syntax)
+
+
+def response_grammar(response: Response, syntax: Literal["lark", "gbnf"] = "lark") -> Grammar:
+    """The grammar of an answer that is only that.
+
+    Raises:
+        ArgumentError: As in `read_text`, or of `json_grammar`.
+    """
+    if response.schema is not None:
+        return json_grammar(response.schema, syntax=syntax)
+    rules = Rules({"start": EMPTY})
+    rules.named["start"] = read_text(response, rules)
+    return Grammar(syntax, (to_lark if syntax == "lark" else to_gbnf)(rules))
+
+
+def text_node(response: Response, rules: Rules, words: Collection[str], start: Start | None) -> Node:
+    """The same without texts that are read as something other than content.
+
+    Args:
+        words: Markers that are known by their spelling.
+        start: How content must not begin, because calls do.
+
+    Raises:
+        ArgumentError: It cannot be read, or may be read as something else.
+    """
+    node = read_text(response, rules)
+    for text in response.choice or ():
+        word = next((word for word in words if word in text), None)
+        if word is not None:
+            raise ArgumentError(
+                f"choice holds {text!r}, and '{word}' is a marker of the format; leave it out"
+            )
+        if start is not None and not start.admits(text):
+            raise ArgumentError(
+                f"choice holds {text!r}, which begins as a call of the format; leave it or the tools out"
+            )
+    if start is not None and isinstance(node, Terminal):
+        part = restricted(node.part, start)
+        word = "" if part is None else None
+        node = node if part is None else Terminal(part)
+    elif start is not None:
+        word = begun(node, rules.named, start)
+    else:
+        word = None
+    if word is not None:
+        raise ArgumentError(
+            f"what the {response.name} admits may begin as a call of the format; leave the tools out"
+        )
+    node = rules.add("response", node)
+    word = without_words(node, rules, words)
+    if word is not None:
+        raise ArgumentError(
+            f"what the {response.name} admits may hold '{word}', a marker of the format; pass a tokenizer that has it as a "
+            "token, or admit less"
+        )
+    return node
