@@ -24,6 +24,12 @@ from unspool.writing.grammar.print_pattern import times
 
 __all__ = ["to_ebnf", "to_gbnf"]
 
+# llama.cpp ends an answer at tokens of these names, and admits them only where a grammar may end.
+_ENDS = frozenset({
+    "<|call|>", "<|calls|>", "<|flush|>", "<|return|>", "<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<end_of_turn>",
+    "<|endoftext|>", "</s>",
+})  # fmt: skip
+
 
 def to_gbnf(rules: Rules) -> str:
     """Return the grammar as text; the rule `start` becomes `root`. JSON values must already be rules.
@@ -82,8 +88,8 @@ class _Printer:
     def _rule(self, node: Node) -> str:
         return self._part(node.part if isinstance(node, Terminal) else node, 0)
 
-    def _token(self, id: int) -> str:
-        return f"<[{id}]>"
+    def _token(self, token: Token) -> str:
+        return f"<[{token.id}]>" + ("?" if token.text in _ENDS else "")
 
     def _other_tokens(self, excluded: tuple[int, ...]) -> str:
         # GBNF can negate only one token: for more, only text is left, which cannot spell a marker that is a
@@ -101,7 +107,7 @@ class _Printer:
         if isinstance(node, Literal):
             return '"' + "".join(_character(char, _QUOTED) for char in node.text) + '"'
         if isinstance(node, Token):
-            return self._token(node.id)
+            return self._token(node)
         if isinstance(node, OtherTokens):
             text = self._other_tokens(node.excluded)
             return f"({text})" if depth > 1 else text
@@ -143,8 +149,8 @@ class _Printer:
 
 
 class _XgrammarPrinter(_Printer):
-    def _token(self, id: int) -> str:
-        return f"Token({id})"
+    def _token(self, token: Token) -> str:
+        return f"Token({token.id})"
 
     def _other_tokens(self, excluded: tuple[int, ...]) -> str:
         return f"ExcludeToken({', '.join(map(str, excluded))})*"
