@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from unspool._core import Format, ToolSchemas, WireWriter
 from unspool._core import StreamBatch as NativeStreamBatch
+from unspool.core.records import require_count
 from unspool.core.stream.stream_recipe import recipe_options, with_defaults
 from unspool.core.stream.tool_schemas import compile_tools
-from unspool.errors import ArgumentError
-from unspool.formats.format_file import FormatFile
+from unspool.core.vocabulary.vocabulary_sources import from_tokenizer
+from unspool.errors import ArgumentError, StreamError
+from unspool.formats.choose_format import choose_format
+from unspool.formats.format_file import FormatFile, get_format
 from unspool.streams.choose_recipe import choose_recipe
 
 if TYPE_CHECKING:
+    from unspool._core import BatchResult
     from unspool.core.stream.message import Message
+    from unspool.writing.grammar.matcher import GrammarMatcher
+    from unspool.writing.grammar.result import Grammar
 
 __all__ = ["StreamBatch"]
 
@@ -24,13 +31,15 @@ class StreamBatch(NativeStreamBatch):
 
     `add` creates a stream and returns its slot, a small integer. `step(slots, ids)` feeds each slot its token
     ids and returns a `BatchResult`: the bytes for each client, and the slots whose answers have ended.
-    `finish` ends an answer, and `remove` frees its slot for another request.
+    `finish` ends an answer, and `remove` frees its slot for another request. `add(grammar=)` constrains an answer,
+    and `masks(slots)` says which ids may come next.
 
     Only one thread may call it at a time; a concurrent call raises `StreamError`.
 
     Args:
         tokenizer: A tokenizer or `Vocabulary`, for all streams.
         format: The name of a format, a `FormatFile`, or a compiled `Format`; see `Parser`.
+        threads: How many threads compute the masks of grammars; a step runs in the caller's.
         end_ids: Token ids that end an answer, in addition to the format's: the model's `eos_token_id`.
         reasoning_field: The field that holds reasoning in the deltas.
         options: Options of `Parser`, for all streams; `add` can override them.
@@ -44,6 +53,7 @@ class StreamBatch(NativeStreamBatch):
         tokenizer: Any,
         format: str | FormatFile | Format,
         *,
+        threads: int = 1,
         end_ids: Iterable[int] | None = None,
         **options: Any,
     ) -> None:
@@ -55,6 +65,9 @@ class StreamBatch(NativeStreamBatch):
         recipe.native.for_request(None, given["prompt"])  # raises if it is invalid
         self._reasoning_field = given["reasoning_field"]
         self._end_ids = None if end_ids is None else list(end_ids)
+        require_count("threads", threads)
+        self._threads = threads
+        self._matchers: dict[int, GrammarMatcher] = {}
         super().__init__(self._reasoning_field)
 
     def add(
@@ -65,6 +78,7 @@ class StreamBatch(NativeStreamBatch):
         writer: WireWriter | None = None,
         choice: int = 0,
         deltas: bool = False,
+        grammar: GrammarMatcher | Grammar | str | None = None,
         **options: Any,
     ) -> int:
         """Create a stream for a request.
@@ -76,13 +90,18 @@ class StreamBatch(NativeStreamBatch):
                 share a writer. None: the stream collects deltas.
             choice: The answer's index in the writer's response.
             deltas: Also collect deltas for `BatchResult.deltas`.
+            grammar: Constrains the answer: a `GrammarMatcher`, which is forked, so that requests share a compiled
+                grammar; or what one is made of. It is then compiled for this request, with the batch's tokenizer and
+                end tokens.
             options: Options of `Parser`; they override the batch's.
 
         Returns:
             The slot: the lowest free number.
 
         Raises:
-            TypeError, ArgumentError: An option is invalid, or another slot has this writer and choice.
+            TypeError, ArgumentError: An option is invalid, another slot has this writer and choice, the grammar cannot be
+                read, or it cannot go back and there is a `rollback_window`.
+            ImportError: A grammar needs llguidance, which is missing.
             StreamError: The writer's response has ended, or another batch uses the writer.
         """
         given = with_defaults({**self._options, **options}) if options else self._options
@@ -90,7 +109,182 @@ class StreamBatch(NativeStreamBatch):
             prompt = given["prompt"]
         schemas = compile_tools(tools)
         recipe = choose_recipe(self._format, schemas, given["tokenizer"], recipe_options(given))
-        return self._add(recipe.native, schemas, prompt, writer, choice, deltas, self._end_ids)
+        matcher = None if grammar is None else self._make_matcher(grammar, given)
+        slot = self._add(recipe.native, schemas, prompt, writer, choice, deltas, self._end_ids)
+        if matcher is not None:
+            self._matchers[slot] = matcher
+        return slot
+
+    def _make_matcher(
+        self, grammar: GrammarMatcher | Grammar | str, options: dict[str, Any]
+    ) -> GrammarMatcher:
+        from unspool.writing.grammar.matcher import GrammarMatcher
+
+        if isinstance(grammar, GrammarMatcher):
+            matcher = grammar.fork()
+        else:
+            tokenizer = options["tokenizer"]
+            format, _ = choose_format(self._format, tokenizer, options["reasoning"])
+            file = get_format(format) if isinstance(format, str) else format
+            ends = file.facts.ends if isinstance(file, FormatFile) else ()
+            added = from_tokenizer(tokenizer).added_tokens
+            of_format = [id for id, text in added.items() if text in ends]
+            matcher = GrammarMatcher(grammar, tokenizer, end_ids=[*of_format, *(self._end_ids or ())])
+        if options["rollback_window"] and not matcher.can_roll_back:
+            raise ArgumentError(
+                "rollback_window: this grammar cannot go back, since its Lark has max_tokens= or stop="
+            )
+        return matcher
+
+    def step(self, slots: Any, ids: Any, offsets: Any = None, /) -> BatchResult:
+        """Feed each slot its token ids.
+
+        Args:
+            slots: The slots, each once: a list, or a one-dimensional int32 or int64 array in CPU memory, such
+                as NumPy's or PyTorch's. int32 arrays are read in place.
+            ids: One token id per slot; with `offsets`, the ids of all slots, concatenated.
+            offsets: Where each slot's ids begin in `ids`, and the total number of ids: one more entry than
+                slots.
+
+        Raises:
+            TypeError, ArgumentError: An argument is invalid, a slot is free or repeated, or the tokenizer
+                rejects an id. The state is unchanged then.
+            StreamError: A slot's grammar does not allow an id, a slot has finished, or another thread is stepping this
+                batch. The state is unchanged then.
+        """
+        if not self._matchers:
+            return super().step(slots, ids, offsets)
+        each, new = _numbers(slots), _numbers(ids)
+        places = range(len(new) + 1) if offsets is None else _numbers(offsets)
+        taken = [
+            (slot, self._matchers[slot], new[begin:end])
+            for slot, (begin, end) in zip(each, pairwise(places), strict=False)
+            if slot in self._matchers
+        ]
+        for slot, matcher, its_ids in taken:
+            valid = matcher.validate(its_ids)
+            if valid < len(its_ids):
+                raise StreamError(
+                    f"slot {slot}: the grammar does not allow id {its_ids[valid]}; apply masks() before you choose, or "
+                    "finish(slot, 'error')"
+                )
+        result = super().step(slots, ids, offsets)
+        for _, matcher, its_ids in taken:
+            matcher.advance(its_ids)
+        return result
+
+    def matcher(self, slot: int) -> GrammarMatcher | None:
+        """The place of a slot's answer in its grammar, for `forced`, `validate` and `is_ended`; None without a grammar.
+
+        `step`, `rollback` and `fork` of the batch move it: do not `take` with it.
+
+        Raises:
+            ArgumentError: The slot is free.
+        """
+        self.token_count(slot)
+        return self._matchers.get(slot)
+
+    def masks(self, slots: Any, bitmask: Any = None, *, drafts: Sequence[Sequence[int]] | None = None) -> Any:
+        """Which ids each slot's grammar allows next, computed in the batch's threads, without the GIL.
+
+        Args:
+            slots: The slots, each once: a list or an array, as in `step`.
+            bitmask: Writable int32 array of shape (rows, words), as in `GrammarMatcher.fill`. None: a new NumPy array
+                with as many rows as needed, of ceil(vocabulary / 32) words.
+            drafts: Token ids that a draft model proposes, a sequence for each slot. A slot has a row before each of its
+                drafts and one after the last, and the next slot's rows follow. Rows after a draft that the grammar does
+                not allow permit every id.
+
+        Returns:
+            The bitmask. Row i is slot i's, if there are no drafts. A slot without a grammar permits every id; an answer
+            whose grammar has ended permits end tokens only.
+
+        Raises:
+            ArgumentError: A slot is free or repeated, or the bitmask is read-only, has another type or too few rows.
+            StreamError: A grammar has reached a limit of llguidance; the message has the row.
+        """
+        import numpy as np
+
+        from unspool.writing.grammar.bitmask import read_bitmask
+        from unspool.writing.grammar.matcher import GrammarMatcher
+
+        each = _numbers(slots)
+        proposed = [()] * len(each) if drafts is None else drafts
+        if len(proposed) != len(each):
+            raise ArgumentError(
+                f"there are {len(each)} slots and {len(proposed)} lists of drafts; pass one for each"
+            )
+        row_count = len(each) + sum(map(len, proposed))
+        if bitmask is None:
+            words = (len(from_tokenizer(self._options["tokenizer"])) + 31) // 32
+            bitmask = np.empty((row_count, words), np.int32)
+        target = read_bitmask(bitmask)
+        if len(target) < row_count:
+            raise ArgumentError(f"bitmask has {len(target)} rows; {row_count} are needed")
+        target[:row_count] = -1
+        row, matchers, rows = 0, list[GrammarMatcher](), list[int]()
+        for slot, ids in zip(each, proposed, strict=True):
+            ahead = self.matcher(slot)
+            for at, id in enumerate([*ids, None]):
+                if ahead is None:
+                    break
+                matchers.append(ahead)
+                rows.append(row + at)
+                if id is not None:
+                    after = ahead.fork()
+                    ahead = after if after.advance((id,)) else None
+            row += 1 + len(ids)
+        GrammarMatcher.fill_batch(matchers, target, rows, threads=self._threads)
+        return bitmask
+
+    def fork(
+        self, slot: int, *, writer: WireWriter | None = None, choice: int = 0, deltas: bool = False
+    ) -> int:
+        """Copy a slot's stream, and its place in its grammar, into a new slot that continues independently.
+
+        Args:
+            writer: The copy's writer, such as a `fork()` of the slot's. None: the copy collects deltas.
+            choice, deltas: As in `add`.
+
+        Returns:
+            The new slot: the lowest free number.
+
+        Raises:
+            ArgumentError: The slot is free, or another slot has this writer and choice.
+            StreamError: The writer's response has ended, or another batch uses the writer.
+        """
+        copy = super().fork(slot, writer=writer, choice=choice, deltas=deltas)
+        if slot in self._matchers:
+            self._matchers[copy] = self._matchers[slot].fork()
+        return copy
+
+    def rollback(self, slot: int, count: int) -> BatchResult:
+        """Undo a slot's last token ids, as `TokenStreamer.rollback` does, also in its grammar.
+
+        Args:
+            count: How many ids, at most the slot's `rollback_window`.
+
+        Returns:
+            A result with this slot only.
+
+        Raises:
+            ArgumentError: The slot is free, the window holds fewer ids, or the slot has a writer, whose bytes
+                cannot be undone.
+            StreamError: The slot has finished.
+        """
+        result = super().rollback(slot, count)
+        if slot in self._matchers:
+            self._matchers[slot].rollback(count)
+        return result
+
+    def remove(self, slot: int) -> None:
+        """Free a slot, finished or not.
+
+        Raises:
+            ArgumentError: The slot is free.
+        """
+        super().remove(slot)
+        self._matchers.pop(slot, None)
 
     def message(self, slot: int) -> Message:
         """The message of a slot so far, without deltas.
@@ -99,3 +293,13 @@ class StreamBatch(NativeStreamBatch):
             ArgumentError: The slot is free.
         """
         return self._message(slot, self._reasoning_field)
+
+
+def _numbers(column: Any) -> list[int]:
+    """A list or an array, as a list."""
+    if not hasattr(column, "tolist") and hasattr(column, "__dlpack__"):
+        import numpy as np
+
+        column = np.from_dlpack(column)
+    numbers: list[int] = column.tolist() if hasattr(column, "tolist") else list(column)
+    return numbers

@@ -93,6 +93,11 @@ class GrammarMatcher:
         """Whether the answer may end here."""
         return bool(self._matcher.is_accepting())
 
+    @property
+    def can_roll_back(self) -> bool:
+        """Whether `rollback` works: not in Lark with `max_tokens=` or `stop=`, which llguidance cannot undo."""
+        return not self._one_way
+
     def fill(self, bitmask: Any, row: SupportsIndex = 0) -> None:
         """Write which ids may come next into a row of packed bits.
 
@@ -216,8 +221,7 @@ class GrammarMatcher:
         """Go back by this many ids.
 
         Raises:
-            ArgumentError: Fewer ids were taken, or the grammar is Lark with `max_tokens=` or `stop=`, which
-                llguidance cannot undo. Nothing has changed.
+            ArgumentError: Fewer ids were taken, or `can_roll_back` is False. Nothing has changed.
         """
         taken = self._taken + self._ends
         if not 0 <= operator.index(count) <= taken:
