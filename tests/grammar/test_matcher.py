@@ -41,13 +41,21 @@ def allowed_ids(bits: np.ndarray[Any, np.dtype[np.int32]]) -> list[int]:
     return found
 
 
-WALKS = [("bytes", name) for name in FORMATS] + [
-    (v, name) for v in ("tekken", "qwen") for name in FORMATS[:2]
-]
+# Markers as tokens, which a grammar names by their numbers.
+MARKERS = sorted({marker for name in FORMATS for marker in unspool.get_format(name).facts.marker_tokens})
+MARKED = Vocabulary(
+    {bytes([byte]): byte for byte in range(256)},
+    [(256 + at, marker, marker, True) for at, marker in enumerate(MARKERS)],
+    is_bytes=True,
+)
+
+WALKS = [(v, name) for v in ("bytes", "marked") for name in FORMATS]
+WALKS += [(v, name) for v in ("tekken", "qwen") for name in FORMATS[:2]]
 
 
 def find_vocabulary(name: str, request: pytest.FixtureRequest) -> Vocabulary:
-    found: Vocabulary = BYTES if name == "bytes" else request.getfixturevalue(name).vocabulary
+    own = {"bytes": BYTES, "marked": MARKED}.get(name)
+    found: Vocabulary = request.getfixturevalue(name).vocabulary if own is None else own
     return found
 
 

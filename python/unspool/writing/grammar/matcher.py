@@ -246,9 +246,10 @@ class GrammarMatcher:
         """
         if self.is_ended:
             return []
-        self._matcher.compute_ff_bytes()  # without it, the tokens are those of the last time
-        ids: list[int] = self._matcher.compute_ff_tokens()
-        self._check()
+        # A copy: a matcher that has read ahead refuses tokens by number. Its tokens need its bytes first.
+        ahead = self._matcher.deep_copy()
+        ahead.compute_ff_bytes()
+        ids: list[int] = ahead.compute_ff_tokens()
         return ids[: self.validate(ids)]
 
     def _is_token(self, id: int) -> bool:
