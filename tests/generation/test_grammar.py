@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import random
 import re
 from typing import Any
 
@@ -11,7 +13,7 @@ import pytest
 pytest.importorskip("llguidance", reason="needs unspool[constrain]")
 
 import unspool
-from unspool import ArgumentError, StreamGenerator
+from unspool import ArgumentError, GrammarMatcher, StreamGenerator
 
 from ..tiny_models import make_llama
 
@@ -82,6 +84,59 @@ def test_drafts_write_what_is_written_without_them(
     ):
         found = generator.generate(prompt, **options, **drafts).choices[0]
         assert (found.token_ids, found.finish_reason) == (without.token_ids, without.finish_reason), drafts
+
+
+@pytest.mark.parametrize("sampling", [{}, {"temperature": 1.5, "seed": 3}], ids=["greedy", "drawn"])
+@pytest.mark.parametrize(
+    ("grammar", "most_steps"),
+    [
+        ('start: "hello, world" /[0-9]{3}/ "and more text" /[a-z]/\n', 6),
+        ('start: ("<|im_start|>ab" | "<|im_start|>ac") /[0-9]/ "x"\n', 14),
+        ("start: /[0-9]{9}/\n", 9),
+    ],
+)
+def test_text_that_must_follow_takes_no_step_of_its_own(
+    byte_tokenizer: Any, grammar: str, most_steps: int, sampling: dict[str, Any]
+) -> None:
+    llama = make_llama(byte_tokenizer)
+    forward, steps = llama.forward, list[int]()
+
+    def counted(**arguments: Any) -> Any:
+        steps.append(arguments["input_ids"].shape[1])
+        return forward(**arguments)
+
+    counted.__signature__ = inspect.signature(forward)  # type: ignore[attr-defined]
+    llama.forward = counted
+    generator = StreamGenerator(llama, byte_tokenizer, format="none", backend="native")
+    options: dict[str, Any] = {"grammar": grammar, "max_new_tokens": 60, "sampling": sampling, "logprobs": 2}
+    found = generator.generate(PROMPT, **options).choices[0]
+    assert len(steps) <= most_steps
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(GrammarMatcher, "forced", lambda _: [])
+        one_by_one = generator.generate(PROMPT, **options).choices[0]
+    assert found.token_ids == one_by_one.token_ids
+    assert (found.message.content, found.finish_reason) == (one_by_one.message.content, "stop")
+    for ours, theirs in zip(found.logprobs or (), one_by_one.logprobs or (), strict=True):
+        assert ours.logprob == pytest.approx(theirs.logprob, abs=1e-4)
+
+
+def test_a_draft_that_the_model_does_not_choose_is_dropped(llama: Any, byte_tokenizer: Any) -> None:
+    generator = StreamGenerator(llama, byte_tokenizer, format="none", backend="native")
+    options: dict[str, Any] = {"grammar": "start: /[a-z0-9]{40}/\n", "max_new_tokens": 50}
+    expected = generator.generate(PROMPT, **options).choices[0]
+    rng = random.Random(1)
+    kept = list[int]()
+
+    def drafts(matcher: Any) -> list[int]:
+        right = expected.token_ids[matcher._taken :][: rng.randrange(4)]
+        kept.append(len(right))
+        return [*right, *(rng.choice(b"abc019") for _ in range(rng.randrange(4)))]
+
+    for _ in range(5):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(GrammarMatcher, "forced", drafts)
+            assert generator.generate(PROMPT, **options).choices[0].token_ids == expected.token_ids
+    assert max(kept) == 3
 
 
 def test_a_schema_is_kept_to(generator: Any) -> None:

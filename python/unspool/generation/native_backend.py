@@ -1,15 +1,21 @@
-"""Our own decoding loop: one forward for each token, directly into the channel."""
+"""Our own decoding loop: one forward for each token, directly into the channel.
+
+Where a grammar leaves one text, its tokens go into the same forward as drafts. Each is then chosen from the scores at its
+position, as without drafts, and the cache drops the positions after the first one that is not chosen.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import takewhile
 from typing import Any
 
 from unspool.errors import ArgumentError, ChannelCancelledError
 from unspool.generation.logits import IdPicker
-from unspool.generation.prefill.cache import continuation_problem, make_cache
+from unspool.generation.prefill.cache import can_crop, continuation_problem, make_cache
 from unspool.generation.prefill.cache_name import output_cache
-from unspool.generation.prefill.forward import ONE_STEP, ForwardCaller
+from unspool.generation.prefill.continuation import cannot_continue, chunk_limit
+from unspool.generation.prefill.forward import LOGITS_TO_KEEP, ONE_STEP, ForwardCaller
 from unspool.generation.prefill.prepared import PreparedPrompt
 from unspool.generation.rows import Rows
 from unspool.generation.settings import GenerationSettings
@@ -42,7 +48,7 @@ def generate_natively(
     if arguments["cache"] is None:
         arguments["cache"] = make_cache(model)
     output = forward(**arguments)
-    logits, cache, length = output.logits[:, -1], output_cache(output), prepared.token_count
+    logits, cache, length = output.logits[:, -1:], output_cache(output), prepared.token_count
     problem = continuation_problem(cache, length)
     if problem is not None:
         raise NotContinuable(problem)
@@ -54,27 +60,40 @@ def generate_natively(
     limit = settings.limit if settings.limit is not None else most - length
     if limit < 1:
         raise ArgumentError(f"max_length is {most} and the prompt has {length} tokens")
+    can_draft = (
+        can_crop(cache) and cannot_continue(model, settings.options) is None and chunk_limit(model) is None
+    )
+    drafts: list[int] = []
+    at = 0  # the next position of the logits: before drafts[at]
     mask = torch.ones((count, length + min(limit, 1024)), dtype=torch.long, device=device)
     for step in range(1, limit + 1):
         if is_cancelled():
             raise ChannelCancelledError("the consumer has left")
         if rows.recorder is not None:
-            rows.recorder.see(logits)
-        next_ids = picker.pick(ids, logits)
+            rows.recorder.see(logits[:, at])
+        next_ids = picker.pick(ids, logits[:, at])
         rows.put_step(next_ids.tolist())
         if keeps_ids:
             ids = torch.cat([ids, next_ids[:, None]], dim=1)
-        ask_criteria(settings.stopping_criteria, rows, step, ids, logits)
+        ask_criteria(settings.stopping_criteria, rows, step, ids, logits[:, at])
         if step == limit or all(map(rows.is_done, range(count))):
             return
         length += 1
-        if length > mask.shape[1]:
-            mask = mask.new_ones((count, 2 * length))
+        if drafts[at : at + 1] == next_ids.tolist():
+            at += 1
+            continue
+        if at < len(drafts):
+            cache.crop(at - len(drafts))
+        forced = settings.forced()[: limit - step - 1] if can_draft else []
+        drafts = list(takewhile(range(logits.shape[-1]).__contains__, forced))
+        end = length + len(drafts)
+        if end > mask.shape[1]:
+            mask = mask.new_ones((count, 2 * end))
         output = forward(
-            input_ids=next_ids[:, None],
-            attention_mask=mask[:, :length],
+            input_ids=torch.cat([next_ids[:, None], next_ids.new_tensor([drafts] * count)], dim=1),
+            attention_mask=mask[:, :end],
             cache=cache,
-            cache_position=torch.tensor([length - 1], device=device),
-            **ONE_STEP,
+            cache_position=torch.arange(length - 1, end, device=device),
+            **(ONE_STEP | dict.fromkeys(LOGITS_TO_KEEP, 1 + len(drafts))),
         )
-        logits, cache = output.logits[:, -1], output_cache(output)
+        logits, cache, at = output.logits[:, -1 - len(drafts) :], output_cache(output), 0

@@ -43,6 +43,7 @@ class GenerationSettings:
         does_sample: Whether tokens are sampled.
         has_own_limit: Whether the call has set the limit.
         cache: A cache of the prompt's first tokens.
+        forced: The ids that a grammar makes likely next, of the only answer.
     """
 
     options: dict[str, Any]
@@ -54,6 +55,7 @@ class GenerationSettings:
     stopping_criteria: tuple[Any, ...] = ()
     logits_processors: tuple[Any, ...] = ()
     cache: Any = field(default=None, repr=False)
+    forced: Callable[[], list[int]] = list
     generation_config: Any = field(default=None, repr=False)
 
     @property
@@ -80,10 +82,13 @@ class GenerationSettings:
         """The same settings with a logits processor behind the caller's."""
         return dataclasses.replace(self, logits_processors=(*self.logits_processors, processor))
 
-    def with_mask(self, processor: Any, criterion: Any) -> GenerationSettings:
-        """The same settings with a grammar's mask; it is last, so that no other processor undoes it."""
+    def with_mask(
+        self, processor: Any, criterion: Any, forced: Callable[[], list[int]]
+    ) -> GenerationSettings:
+        """The same settings with a grammar's mask, behind the processors that would undo it."""
         return dataclasses.replace(
             self,
+            forced=forced,
             logits_processors=(*self.logits_processors, processor),
             stopping_criteria=(*self.stopping_criteria, criterion),
         )

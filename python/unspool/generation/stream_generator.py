@@ -247,7 +247,7 @@ class StreamGenerator:
             first = GrammarMatcher(grammar, vocabulary, end_ids=[id for id in settings.eos if id >= 0])
             matchers = [first, *(first.fork() for _ in range(settings.n - 1))]
             mask = GrammarMask(matchers, rows.is_done, rows.cut_row)
-            settings = settings.with_mask(mask.process, mask.ends)
+            settings = settings.with_mask(mask.process, mask.ends, mask.forced)
         if budget is not None and closer is not None:
             check_one_id_a_step("max_reasoning_tokens", settings.option)
             ids = encode_whole(self.tokenizer, closer, add_special_tokens=False)

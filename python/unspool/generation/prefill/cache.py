@@ -9,6 +9,7 @@ from typing import Any
 __all__ = [
     "cache_length",
     "cache_problem",
+    "can_crop",
     "continuation_problem",
     "is_transformers_model",
     "make_cache",
@@ -71,6 +72,13 @@ def cache_problem(cache: Any) -> str | None:
     ):
         return "the cache holds recurrent states, which take one token at a time"
     return None
+
+
+def can_crop(cache: Any) -> bool:
+    """Whether `cache.crop(-n)` takes the last n tokens back: layers that keep every token, with every transformers."""
+    dynamic = getattr(sys.modules.get("transformers"), "DynamicCache", None)
+    layers = getattr(cache, "layers", ())
+    return type(cache) is dynamic and all(type(layer).__name__ == "DynamicLayer" for layer in layers)
 
 
 def continuation_problem(cache: Any, length: int) -> str | None:

@@ -7,15 +7,14 @@ from typing import Any
 
 from unspool.generation.prefill.cache_name import cache_name
 
-__all__ = ["ONE_STEP", "ForwardCaller"]
+__all__ = ["LOGITS_TO_KEEP", "ONE_STEP", "ForwardCaller"]
 
-#: Arguments of every forward: the cache is kept, and only the last position needs logits (under the names of
-#: transformers 5 and 4.46).
-ONE_STEP = {"use_cache": True, "return_dict": True, "logits_to_keep": 1, "num_logits_to_keep": 1}
+#: The number of positions with logits, to save memory, under the names of transformers 5 and 4.46. A forward with
+#: **kwargs may pass it to one that does not know it, so only a forward that names it gets it.
+LOGITS_TO_KEEP = ("logits_to_keep", "num_logits_to_keep")
 
-# The number of positions with logits, to save memory. A forward with **kwargs may pass it to one that does not
-# know it, so only a forward that names it gets it.
-_ONLY_IF_NAMED = ("logits_to_keep", "num_logits_to_keep")
+#: Arguments of every forward: the cache is kept, and only the last position needs logits.
+ONE_STEP = {"use_cache": True, "return_dict": True} | dict.fromkeys(LOGITS_TO_KEEP, 1)
 
 
 class ForwardCaller:
@@ -56,7 +55,7 @@ class ForwardCaller:
         """Whether an argument of this name is passed."""
         if name == "cache":
             return self.cache_name is not None
-        if name in _ONLY_IF_NAMED:
+        if name in LOGITS_TO_KEEP:
             return self.names is not None and name in self.names
         return self.takes_any or self.names is None or name in self.names
 

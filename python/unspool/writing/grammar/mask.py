@@ -67,6 +67,10 @@ class GrammarMask:
         self._count += len(new[0])
         return torch.tensor(ended, device=input_ids.device)
 
+    def forced(self) -> list[int]:
+        """Drafts for the only answer: the ids of the text that must follow."""
+        return self._rows[0].matcher.forced() if len(self._rows) == 1 else []
+
     def _new(self, input_ids: Any) -> list[list[int]]:
         """Each answer's ids that do not count yet."""
         new: list[list[int]] = input_ids[:, (self._begin or 0) + self._count :].tolist()
