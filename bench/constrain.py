@@ -2,7 +2,8 @@
 
 Three tools or one schema, over DeepSeek's tokenizer (129,280 tokens) with Hermes' tags as tokens, one thread.
 "Spelled" is the same with tags that are no tokens. For each matcher: making our grammar's text, compiling it,
-and a mask for each token of one answer. Beside them the matchers' own grammars of the same thing: xgrammar's
+and a mask for each token of one answer. Then the masks of 256 requests in one call, and how many tokens of an answer
+are forced. Beside them the matchers' own grammars of the same thing: xgrammar's
 for Qwen 3's calls and both JSON Schemas. No cache is warm but the matcher's own table of the vocabulary.
 """
 
@@ -18,6 +19,8 @@ from statistics import mean, quantiles
 from typing import Any
 
 import llguidance
+import llguidance.numpy
+import numpy as np
 import torch
 import unspool
 from transformers import PreTrainedTokenizerFast
@@ -55,6 +58,7 @@ ANSWERS = {
 }
 
 REPEATS = 5
+REQUESTS = 256
 SHORT = ("auto: ours, llguidance", "auto: xgrammar's own", "JSON: ours, llguidance", "JSON: llguidance's own")
 TAGS = ["<tool_call>", "</tool_call>", "<think>", "</think>", "<|im_end|>", "<|endoftext|>"]
 TOKENIZER = PreTrainedTokenizerFast(
@@ -83,6 +87,8 @@ def main() -> None:
         )
     if not is_short:
         measure_step()
+        measure_batch(table)
+        count_forced()
 
 
 def measure_step() -> None:
@@ -92,6 +98,7 @@ def measure_step() -> None:
     text = unspool.json_grammar(SCHEMA).text
     ids = TOKENIZER.encode(json.dumps(VALUE), add_special_tokens=False)
     scores = torch.zeros(1, len(vocabulary))
+    torch.set_num_threads(1)
     runs = []
     for _ in range(REPEATS):
         mask = GrammarMask([GrammarMatcher(text, vocabulary)], lambda _: False, lambda *_: None)
@@ -105,6 +112,63 @@ def measure_step() -> None:
         runs.append(spent)
     steps = [min(times) for times in zip(*runs, strict=True)]
     print(f"\nA step of `generate`, JSON: {mean(steps) * 1e6:.0f} µs longer")
+
+
+def measure_batch(table: Any) -> None:
+    """Print the time of a request's mask, of 256 in one call, at as many places of an answer."""
+    text = unspool.json_grammar(SCHEMA).text
+    ids = TOKENIZER.encode(json.dumps(VALUE), add_special_tokens=False)
+    compiled = unspool.GrammarMatcher(text, TOKENIZER)
+    batch = unspool.StreamBatch(TOKENIZER, "hermes")
+    slots = [batch.add(grammar=compiled) for _ in range(REQUESTS)]
+    own, ours = llguidance.LLMatcher(table, _OPTIONS + text), [compiled.fork() for _ in slots]
+    theirs = [own.deep_copy() for _ in slots]
+    for slot in slots:
+        taken = ids[: slot % len(ids)]
+        theirs[slot].consume_tokens(taken)
+        ours[slot].take(*taken)
+        batch.step([slot], taken, [0, len(taken)])
+    executor, size = llguidance.LLExecutor(1), table.vocab_size
+    places = [(matcher, row) for row, matcher in enumerate(theirs)]
+    bitmask = llguidance.numpy.allocate_token_bitmask(REQUESTS, size)
+    wide = np.empty((REQUESTS, bitmask.shape[1] + 20), np.int32)
+    calls = {
+        "llguidance's own": lambda: llguidance.numpy.fill_next_token_bitmask_par(executor, places, bitmask),
+        "GrammarMatcher.fill_batch": lambda: unspool.GrammarMatcher.fill_batch(ours, bitmask),
+        "the same, into wider rows": lambda: unspool.GrammarMatcher.fill_batch(ours, wide),
+        "StreamBatch.masks": lambda: batch.masks(slots, bitmask),
+    }
+    print(f"\n| masks of {REQUESTS} requests in one call | a request |\n|---|---|")
+    for name, call in calls.items():
+        spent = []
+        for _ in range(REPEATS):
+            begin = time.perf_counter()
+            call()
+            spent.append(time.perf_counter() - begin)
+        print(f"| {name} | {min(spent) / REQUESTS * 1e6:.1f} µs |")
+
+
+def count_forced() -> None:
+    """Print how many tokens of an answer need no step of their own, as drafts that are right."""
+    print("\n| tokens of an answer | all | forced | wrong drafts |\n|---|---|---|---|")
+    call = {"type": "function", "function": {"name": "get_weather", "arguments": VALUE}}
+    for name in ("hermes", "qwen3_coder", "glm45", "pythonic"):
+        file = unspool.get_format(name)
+        text = file.render({"role": "assistant", "tool_calls": [call]}, tools=TOOLS)
+        ids = TOKENIZER.encode(text, add_special_tokens=False)
+        grammar = file.grammar(TOOLS, tool_choice="required", reasoning=False, tokenizer=TOKENIZER)
+        matcher = unspool.GrammarMatcher(grammar, TOKENIZER)
+        at = forced = wrong = 0
+        while at < len(ids):
+            drafts = matcher.forced()
+            right = next(
+                (n for n, pair in enumerate(zip(drafts, ids[at:], strict=False)) if pair[0] != pair[1]),
+                len(drafts),
+            )
+            forced, wrong = forced + right, wrong + (right < len(drafts))
+            matcher.take(*ids[at : at + right + 1])
+            at += right + 1
+        print(f"| {name} | {len(ids)} | {forced} | {wrong} |")
 
 
 def measure(

@@ -67,6 +67,7 @@ class StreamBatch(NativeStreamBatch):
         self._end_ids = None if end_ids is None else list(end_ids)
         require_count("threads", threads)
         self._threads = threads
+        self._words = (len(from_tokenizer(tokenizer)) + 31) // 32  # of a mask
         self._matchers: dict[int, GrammarMatcher] = {}
         super().__init__(self._reasoning_field)
 
@@ -123,13 +124,12 @@ class StreamBatch(NativeStreamBatch):
         if isinstance(grammar, GrammarMatcher):
             matcher = grammar.fork()
         else:
-            tokenizer = options["tokenizer"]
-            format, _ = choose_format(self._format, tokenizer, options["reasoning"])
+            format, _ = choose_format(self._format, options["tokenizer"], options["reasoning"])
             file = get_format(format) if isinstance(format, str) else format
             ends = file.facts.ends if isinstance(file, FormatFile) else ()
-            added = from_tokenizer(tokenizer).added_tokens
-            of_format = [id for id, text in added.items() if text in ends]
-            matcher = GrammarMatcher(grammar, tokenizer, end_ids=[*of_format, *(self._end_ids or ())])
+            vocabulary = from_tokenizer(options["tokenizer"])
+            of_format = [id for id, text in vocabulary.added_tokens.items() if text in ends]
+            matcher = GrammarMatcher(grammar, vocabulary, end_ids=[*of_format, *(self._end_ids or ())])
         if options["rollback_window"] and not matcher.can_roll_back:
             raise ArgumentError(
                 "rollback_window: this grammar cannot go back, since its Lark has max_tokens= or stop="
@@ -216,12 +216,10 @@ class StreamBatch(NativeStreamBatch):
             )
         row_count = len(each) + sum(map(len, proposed))
         if bitmask is None:
-            words = (len(from_tokenizer(self._options["tokenizer"])) + 31) // 32
-            bitmask = np.empty((row_count, words), np.int32)
+            bitmask = np.empty((row_count, self._words), np.int32)
         target = read_bitmask(bitmask)
         if len(target) < row_count:
             raise ArgumentError(f"bitmask has {len(target)} rows; {row_count} are needed")
-        target[:row_count] = -1
         row, matchers, rows = 0, list[GrammarMatcher](), list[int]()
         for slot, ids in zip(each, proposed, strict=True):
             ahead = self.matcher(slot)
@@ -234,6 +232,7 @@ class StreamBatch(NativeStreamBatch):
                     after = ahead.fork()
                     ahead = after if after.advance((id,)) else None
             row += 1 + len(ids)
+        target[np.setdiff1d(np.arange(row_count), rows)] = -1
         GrammarMatcher.fill_batch(matchers, target, rows, threads=self._threads)
         return bitmask
 
