@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import random
 import runpy
+import threading
 from array import array
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -193,6 +195,47 @@ def test_bad_arguments() -> None:
     assert len(batch) == 1
     batch.add(grammar=one_way)
     assert batch.masks([]).shape == (0, WORDS)
+
+
+def test_one_thread_at_a_time() -> None:
+    """Another thread's call raises `StreamError` or runs before or after; a slot's text and matcher stay together."""
+    batch = batch_of(threads=2)
+    slots = [batch.add(grammar=LOOP, rollback_window=4) for _ in range(32)]
+    others, done = list[BaseException](), threading.Event()
+
+    def repeat(act: Callable[[], Any]) -> None:
+        while not done.is_set():
+            try:
+                act()
+            except StreamError:
+                continue
+            except BaseException as error:
+                others.append(error)
+
+    threads = [
+        threading.Thread(target=repeat, args=(act,))
+        for act in (lambda: batch.masks(slots), lambda: batch.masks(slots[:3], drafts=[[97], [98], [99]]))
+    ]
+    for thread in threads:
+        thread.start()
+    taken = 0
+    for _ in range(500):
+        try:
+            batch.step(slots, [97] * 32)
+        except StreamError:
+            continue
+        taken += 1
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert not others
+    for slot in slots:
+        assert batch.token_count(slot) == taken
+        matcher = batch.matcher(slot)
+        assert matcher is not None
+        matcher.rollback(taken)
+        with pytest.raises(ArgumentError):
+            matcher.rollback(1)
 
 
 def test_the_example_makes_calls() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -69,6 +71,7 @@ class StreamBatch(NativeStreamBatch):
         self._threads = threads
         self._words = (len(from_tokenizer(tokenizer)) + 31) // 32  # of a mask
         self._matchers: dict[int, GrammarMatcher] = {}
+        self._in_use = threading.Lock()
         super().__init__(self._reasoning_field)
 
     def add(
@@ -154,6 +157,19 @@ class StreamBatch(NativeStreamBatch):
         """
         if not self._matchers:
             return super().step(slots, ids, offsets)
+        with self._alone():
+            return self._constrained_step(slots, ids, offsets)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        if not self._in_use.acquire(blocking=False):
+            raise StreamError("this batch is in a call, in another thread; use it before or after that")
+        try:
+            yield
+        finally:
+            self._in_use.release()
+
+    def _constrained_step(self, slots: Any, ids: Any, offsets: Any) -> BatchResult:
         each, new = _numbers(slots), _numbers(ids)
         places = range(len(new) + 1) if offsets is None else _numbers(offsets)
         taken = [
@@ -201,8 +217,13 @@ class StreamBatch(NativeStreamBatch):
 
         Raises:
             ArgumentError: A slot is free or repeated, or the bitmask is read-only, has another type or too few rows.
-            StreamError: A grammar has reached a limit of llguidance; the message has the row.
+            StreamError: A grammar has reached a limit of llguidance; the message has the row. Or another thread is using
+                this batch.
         """
+        with self._alone():
+            return self._fill_masks(slots, bitmask, drafts)
+
+    def _fill_masks(self, slots: Any, bitmask: Any, drafts: Sequence[Sequence[int]] | None) -> Any:
         import numpy as np
 
         from unspool.writing.grammar.bitmask import read_bitmask
@@ -252,10 +273,11 @@ class StreamBatch(NativeStreamBatch):
             ArgumentError: The slot is free, or another slot has this writer and choice.
             StreamError: The writer's response has ended, or another batch uses the writer.
         """
-        copy = super().fork(slot, writer=writer, choice=choice, deltas=deltas)
-        if slot in self._matchers:
-            self._matchers[copy] = self._matchers[slot].fork()
-        return copy
+        with self._alone():
+            copy = super().fork(slot, writer=writer, choice=choice, deltas=deltas)
+            if slot in self._matchers:
+                self._matchers[copy] = self._matchers[slot].fork()
+            return copy
 
     def rollback(self, slot: int, count: int) -> BatchResult:
         """Undo a slot's last token ids, as `TokenStreamer.rollback` does, also in its grammar.
@@ -271,10 +293,11 @@ class StreamBatch(NativeStreamBatch):
                 cannot be undone.
             StreamError: The slot has finished.
         """
-        result = super().rollback(slot, count)
-        if slot in self._matchers:
-            self._matchers[slot].rollback(count)
-        return result
+        with self._alone():
+            result = super().rollback(slot, count)
+            if slot in self._matchers:
+                self._matchers[slot].rollback(count)
+            return result
 
     def remove(self, slot: int) -> None:
         """Free a slot, finished or not.
