@@ -46,7 +46,7 @@ OBJECT = {"type": "object"}
 
 def python_rules(schema: Any) -> Rules:
     rules = Rules({"start": EMPTY})
-    rules.named["start"] = SchemaRules(rules, PYTHON_VALUES, normalise(schema, target="gbnf").schema).value()
+    rules.named["start"] = SchemaRules(rules, PYTHON_VALUES, normalise(schema, syntax="gbnf").schema).value()
     return rules
 
 
@@ -96,7 +96,7 @@ def sample(rules: Rules, rng: random.Random) -> str:
 @given(cases())
 @settings(deadline=None)
 def test_every_valid_value_is_described(case: Case) -> None:
-    found = normalise(case.schema, target="gbnf")
+    found = normalise(case.schema, syntax="gbnf")
     rules = json_rules(found)
     if all(drop.keyword != "maxLength" for drop in found.dropped):
         for text in spellings(case.value):
@@ -106,7 +106,7 @@ def test_every_valid_value_is_described(case: Case) -> None:
 @given(schemas(), st.randoms(use_true_random=False))
 @settings(deadline=None)
 def test_every_text_described_is_valid(schema: Any, rng: random.Random) -> None:
-    rules = json_rules(normalise(schema, target="gbnf"))
+    rules = json_rules(normalise(schema, syntax="gbnf"))
     for _ in range(5):
         text = sample(rules, rng)
         assert check(json.loads(text), schema) == [], text
@@ -135,7 +135,7 @@ BOUNDS = st.one_of(st.integers(-2000, 2000), st.integers(-30_000, 30_000).map(la
 def test_numbers_between_bounds(kind: str, bounds: dict[str, Any], numbers: list[Any]) -> None:
     schema = {"type": kind, **bounds}
     try:
-        found = normalise(schema, target="gbnf").schema
+        found = normalise(schema, syntax="gbnf").schema
     except ValueError:
         assert not any(check(number, schema) == [] for number in numbers)
         return
@@ -207,10 +207,6 @@ def test_gbnf_as_llama_cpp_reads_it() -> None:
     # A rule for each number of characters. Only the quote may follow the last of them.
     assert r'text-12 ::= "\""' in grammar.text
     assert r'text-11 ::= "\"" | text-15' in grammar.text
-    assert (
-        r'text-15 ::= [^\x00-\x1F"\\] text-12 | "\\" (["\\bfnrt] | "u00" [0-1] [0-9a-f]) text-12'
-        in grammar.text
-    )
     bare = re.sub(r'"(?:[^"\\]|\\.)*"|\[(?:[^\]\\]|\\.)*\]', "", grammar.text)
     assert set(re.findall("[a-z][a-z0-9-]*", bare)) <= set(rules)
 
@@ -258,7 +254,10 @@ def test_gbnf_through_llguidances_reader() -> None:
 def test_what_rules_cannot_say_is_dropped() -> None:
     schema = {
         "type": "object",
-        "properties": {"a": {"type": "integer", "multipleOf": 3}, "b": {"type": "string", "maxLength": 5000}},
+        "properties": {
+            "a": {"type": "integer", "multipleOf": 3001},
+            "b": {"type": "string", "maxLength": 5000},
+        },
     }
     assert [(drop.path, drop.keyword) for drop in json_grammar(schema, syntax="gbnf").dropped] == [
         ("#/properties/a", "multipleOf"),

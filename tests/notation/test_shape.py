@@ -41,7 +41,7 @@ OTHERS = {
     "_breaks_at_start": "written text",
 }
 WRITING = Path(unspool.__file__).parent / "writing"
-GRAMMAR = ("answer", "arguments", "calls", "lexicon", "make_grammar", "object_schema")
+GRAMMAR = ("answer", "arguments", "calls", "lexicon", "make_grammar")
 WALKERS = [*(WRITING / "render").glob("*.py"), *(WRITING / "grammar" / f"{name}.py" for name in GRAMMAR)]
 
 

@@ -14,12 +14,11 @@ from unspool.errors import ArgumentError
 from unspool.writing.grammar.free_text import First, Rule, Start
 from unspool.writing.grammar.in_order import in_order
 from unspool.writing.grammar.lexicon import Lexicon, edge
-from unspool.writing.grammar.marked_values import BARE_KEY, MarkedJson, QuotedValues
+from unspool.writing.grammar.marked_values import BARE_KEY, JSON, MarkedJson, QuotedValues
 from unspool.writing.grammar.nodes import (
     EMPTY,
     GAP,
     Automaton,
-    JsonValue,
     Literal,
     Node,
     Reference,
@@ -61,9 +60,9 @@ class Arguments:
         """All arguments in one object."""
         quote = self.shape.quote
         if quote is None:
-            return JsonValue.of(tool.schema)
+            return value_rules(self.rules, JSON, tool.schema, tool.schema)
         written = self._quoted(tool, quote.open.literal, quote.close.literal)
-        return value_rules(self.rules, written, tool.schema, tool.schema, f"{tool.name}#", self.dropped)
+        return value_rules(self.rules, written, tool.schema, tool.schema)
 
     def _quoted(self, tool: Tool, *quotes: str) -> QuotedValues:
         opener, closer = map(self.lexicon.markup, quotes)
@@ -91,7 +90,7 @@ class Arguments:
             (self._parameter(tool, key, schema, alternatives), key in tool.required)
             for key, schema in properties.items()
         ]
-        return in_order(self.rules, parts, EMPTY)
+        return in_order(self.rules, parts, EMPTY, tool.schema.get("minProperties", 0))
 
     def only_value(self, tool: Tool, before: Edge, after: Edge, space: str) -> Node:
         """The text of a tool's only parameter, without a key.
@@ -252,11 +251,10 @@ class Arguments:
         narrowed = only(name, schema, tool.schema)
         if name not in ("object", "array"):
             values = [value for value in narrowed.get("enum", ()) if not isinstance(value, str)]
-            return JsonValue.of({"enum": values} if values else narrowed)
+            return value_rules(self.rules, JSON, {"enum": values} if values else narrowed, tool.schema)
         without = "&<" if has_entities else ""
         written = MarkedJson(self.words, without, lambda: self._drop_text(tool, key))
-        path = f"{tool.name}#/properties/{key}"
-        return value_rules(self.rules, written, narrowed, tool.schema, path, self.dropped)
+        return value_rules(self.rules, written, narrowed, tool.schema)
 
     # <key>..</key>: an object's members are nested elements; a list's items are called item.
     def _element(self, tool: Tool, parameter: ParameterShape, key: str | None, schema: Any) -> Node:
@@ -307,7 +305,7 @@ class Arguments:
                 (self._element(tool, parameter, key, value), key in required)
                 for key, value in narrowed["properties"].items()
             ]
-            return in_order(self.rules, parts, EMPTY)
+            return in_order(self.rules, parts, EMPTY, narrowed.get("minProperties", 0))
         has_items = not narrowed.get("prefixItems") and narrowed.get("items") not in (None, True, False, {})
         if (
             name == "array" and has_items

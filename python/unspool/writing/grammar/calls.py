@@ -11,11 +11,10 @@ from unspool.errors import ArgumentError, FormatError
 from unspool.writing.grammar.arguments import Arguments
 from unspool.writing.grammar.in_order import in_order
 from unspool.writing.grammar.lexicon import closing, edge, split_end
-from unspool.writing.grammar.marked_values import PYTHON
+from unspool.writing.grammar.marked_values import JSON, PYTHON
 from unspool.writing.grammar.nodes import (
     GAP,
     Chars,
-    JsonValue,
     Literal,
     Node,
     Repeat,
@@ -26,7 +25,6 @@ from unspool.writing.grammar.nodes import (
     sequence,
     star,
 )
-from unspool.writing.grammar.object_schema import object_schema
 from unspool.writing.grammar.schema_rules import value_rules
 from unspool.writing.grammar.tools import Tool
 
@@ -181,12 +179,9 @@ class Calls:
         return sequence(Literal(call.list_open.text), GAP, inner, GAP, Literal(call.list_close.text))
 
     def _object(self, call: CallShape, tool: Tool, shape: ObjectShape) -> Node:
-        schema = object_schema(tool, shape)
         hole = call.inside[0]
-        if not isinstance(hole, Hole) or "python" not in hole.options:
-            return JsonValue.of(schema)
-        path, dropped = f"{tool.name}#", self.arguments.dropped
-        return value_rules(self.arguments.rules, PYTHON, schema, schema, path, dropped)
+        written = PYTHON if isinstance(hole, Hole) and "python" in hole.options else JSON
+        return value_rules(self.arguments.rules, written, _object_schema(tool, shape), tool.schema)
 
     # name(key=value, ..): in a list, or each between its own markers
     def _python(self, call: CallShape) -> Unit:
@@ -211,13 +206,23 @@ class Calls:
         return sequence(choice(*map(self._python_members, variants)), Literal(")"))
 
     def _python_members(self, tool: Tool) -> Node:
-        rules, dropped, parts = self.arguments.rules, self.arguments.dropped, []
+        rules, parts = self.arguments.rules, []
         for key, schema in tool.properties.items():
             if schema is not False:
-                path = f"{tool.name}#/properties/{key}"
-                value = value_rules(rules, PYTHON, schema, tool.schema, path, dropped)
+                value = value_rules(rules, PYTHON, schema, tool.schema)
                 parts.append((sequence(Literal(f"{key}="), value), key in tool.required))
-        return in_order(rules, parts, _separator(Edge(",")))
+        return in_order(rules, parts, _separator(Edge(",")), tool.schema.get("minProperties", 0))
+
+
+def _object_schema(tool: Tool, shape: ObjectShape) -> dict[str, Any]:
+    """The schema of a call that is one object with name, arguments and, in some formats, id."""
+    arguments = {keyword: said for keyword, said in tool.schema.items() if keyword != "$defs"}
+    id = {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,40}$"}
+    kinds = {"name": {"enum": [tool.name]}, "arguments": arguments, "id": id}
+    members = {tool.name: arguments} if shape.name_is_key else {key: kinds[kind] for key, kind in shape.keys}
+    return {
+        "type": "object", "properties": members, "required": list(members), "additionalProperties": False,
+    }  # fmt: skip
 
 
 def _is_body(item: Any) -> bool:

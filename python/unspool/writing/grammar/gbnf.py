@@ -20,7 +20,6 @@ from unspool.writing.grammar.nodes import (
     Terminal,
     Token,
 )
-from unspool.writing.grammar.print_pattern import times
 
 __all__ = ["to_ebnf", "to_gbnf"]
 
@@ -32,7 +31,7 @@ _ENDS = frozenset({
 
 
 def to_gbnf(rules: Rules) -> str:
-    """Return the grammar as text; the rule `start` becomes `root`. JSON values must already be rules.
+    """Return the grammar as text; the rule `start` becomes `root`.
 
     Raises:
         ValueError: A node cannot be expressed in GBNF.
@@ -142,10 +141,10 @@ class _Printer:
         """A repetition; an optional repetition gets a single suffix."""
         part = node.part.part if isinstance(node.part, Terminal) else node.part
         if not isinstance(part, Repeat):
-            return self._part(node.part, 2) + times(node)
+            return self._part(node.part, 2) + _times(node)
         if (node.least, node.most) == (0, 1) and part.least <= 1:
             return self._repeat(Repeat(part.part, 0, part.most))
-        return f"({self._repeat(part)}){times(node)}"
+        return f"({self._repeat(part)}){_times(node)}"
 
 
 class _XgrammarPrinter(_Printer):
@@ -199,3 +198,13 @@ def _character(char: str, special: dict[str, str]) -> str:
     if char < " " or char == "\x7f":
         return _SHORT.get(char, f"\\x{ord(char):02X}")
     return special.get(char, char)
+
+
+def _times(found: Repeat) -> str:
+    """The repetition suffix."""
+    known = {(0, None): "*", (1, None): "+", (0, 1): "?", (1, 1): ""}.get((found.least, found.most))
+    if known is not None:
+        return known
+    if found.most is None:
+        return f"{{{found.least},}}"
+    return f"{{{found.least}}}" if found.least == found.most else f"{{{found.least},{found.most}}}"

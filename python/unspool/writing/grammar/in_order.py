@@ -16,12 +16,12 @@ __all__ = ["any_prefix", "in_order"]
 _MAX_ROW = 64
 
 
-def in_order(rules: Rules, members: Sequence[tuple[Node, bool]], comma: Node) -> Node:
-    """The members in order, each with whether it is required; commas separate them."""
+def in_order(rules: Rules, members: Sequence[tuple[Node, bool]], comma: Node, least: int = 0) -> Node:
+    """The members in order, each with whether it is required; commas separate them. There may be none if `least` is 0."""
     if not members:
         return EMPTY
     node, is_required = _some(rules, members, comma)
-    return node if is_required else optional(node)
+    return node if is_required or least else optional(node)
 
 
 def _some(rules: Rules, members: Sequence[tuple[Node, bool]], comma: Node) -> tuple[Node, bool]:

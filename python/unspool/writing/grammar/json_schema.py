@@ -1,6 +1,6 @@
-"""Normalises JSON Schemas, so that all matchers interpret them in the same way.
+"""Normalises JSON Schemas, so that rules can spell out their values.
 
-Matchers silently ignore or misread many keywords. A normalised schema has few: objects with `properties`,
+A normalised schema has few keywords: objects with `properties`,
 `required` and explicit `additionalProperties`; lists, strings, numbers, `enum`, `anyOf` and local `$ref`.
 Keywords that a grammar cannot enforce are dropped and listed; `check` compares the finished value with the
 original schema.
@@ -13,21 +13,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from unspool.errors import ArgumentError
-from unspool.writing.grammar.result import Dropped
+from unspool.writing.grammar.result import Dropped, Syntax
 from unspool.writing.grammar.schema_budget import check_normalised, check_source
-from unspool.writing.grammar.schema_merge import Merger, Target
+from unspool.writing.grammar.schema_merge import Merger
 from unspool.writing.grammar.schema_overlap import overlap
 from unspool.writing.grammar.schema_prune import name_of, prune, refuse_left_recursion
+from unspool.writing.grammar.schema_scalars import LONGEST
 from unspool.writing.grammar.schema_strict import require_strict
 
-__all__ = ["NormalisedSchema", "Target", "normalise", "normalise_arguments", "spell_out"]
+__all__ = ["NormalisedSchema", "normalise", "normalise_arguments"]
 
 Schema = Mapping[str, Any] | bool | None
 
 
 @dataclass(frozen=True)
 class NormalisedSchema:
-    """A schema that all matchers interpret in the same way, and the keywords that were dropped."""
+    """A schema of few keywords, and those that were dropped."""
 
     schema: dict[str, Any]
     """Plain data for `json.dumps`; definitions are in "$defs" of the root."""
@@ -37,13 +38,13 @@ class NormalisedSchema:
 
 
 def normalise(
-    schema: Schema, *, target: Target = "llguidance", strict: bool = False, more_keys: bool = False
+    schema: Schema, *, syntax: Syntax = "lark", strict: bool = False, more_keys: bool = False
 ) -> NormalisedSchema:
-    """Normalise a schema for a matcher.
+    """Normalise a schema for a grammar in a syntax.
 
     Args:
         schema: None means any object, as in `{"type": "json_object"}`.
-        target: The matcher, whose abilities differ; "gbnf" is llama.cpp.
+        syntax: Its engines differ in how many characters of a string they count.
         strict: Raise if OpenAI's strict mode would reject the schema.
         more_keys: Allow further keys in an object that has `properties` but no `additionalProperties`. JSON
             Schema allows them, but models usually should not write them.
@@ -56,26 +57,17 @@ def normalise(
     check_source(schema)
     if strict:
         require_strict(schema)
-    return _normalise(Merger(schema, target, more_keys=more_keys))
+    return _normalise(Merger(schema, LONGEST[syntax], more_keys=more_keys))
 
 
-def normalise_arguments(parameters: Schema, *, target: Target = "llguidance") -> NormalisedSchema:
+def normalise_arguments(parameters: Schema, *, syntax: Syntax = "lark") -> NormalisedSchema:
     """Normalise a tool's `parameters`: an object schema; None or {} means any object.
 
     Raises:
         ArgumentError: As in `normalise`.
     """
     check_source(parameters)
-    return _normalise(Merger(True if parameters is None else parameters, target), {"type": "object"})
-
-
-def spell_out(schema: Mapping[str, Any]) -> NormalisedSchema:
-    """A normalised schema, or a part of one with its definitions, for rules that spell its values out.
-
-    Raises:
-        ArgumentError: As in `normalise`.
-    """
-    return _normalise(Merger(schema, "gbnf"))
+    return _normalise(Merger(True if parameters is None else parameters, LONGEST[syntax]), {"type": "object"})
 
 
 def _normalise(merger: Merger, *beside: Mapping[str, Any]) -> NormalisedSchema:
@@ -97,5 +89,5 @@ def _finish(merger: Merger, root: Any) -> NormalisedSchema:
     if root is False:
         raise ArgumentError("no value fits the schema; its keywords contradict one another")
     dropped = tuple(merger.parts.dropped.values())
-    count = check_normalised(root, definitions, merger.target)
+    count = check_normalised(root, definitions)
     return NormalisedSchema({**root, "$defs": definitions} if definitions else root, dropped, count)

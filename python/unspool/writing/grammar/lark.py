@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 
-from unspool.writing.grammar.marked_values import MAX_SPACE
 from unspool.writing.grammar.nodes import (
     Automaton,
     Chars,
     Choice,
-    JsonValue,
     Literal,
     Node,
     OtherTokens,
@@ -21,14 +20,8 @@ from unspool.writing.grammar.nodes import (
     Terminal,
     Token,
 )
-from unspool.writing.grammar.number_bounds import bound_numbers
 
 __all__ = ["to_lark"]
-
-_OPTIONS = {
-    "whitespace_pattern": rf"[\x20\n\r\t]{{0,{MAX_SPACE}}}",
-    "json_allow_general_unicode_escapes": True,
-}
 
 
 def to_lark(rules: Rules) -> str:
@@ -40,15 +33,14 @@ class _Printer:
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
         self._terminals: dict[Node, str] = {}
-        self._values: dict[str, str] = {}
+        self._automata: dict[Automaton, list[str]] = {}
 
     def text(self) -> str:
         regexes = _Regexes()
         lines = [f"{name}: {self._rule(node, 0)}" for name, node in self._rules.items()]
+        for automaton, names in self._automata.items():
+            lines += self._states(automaton, names)
         lines += [f"{name}: /{regexes.write(node)}/" for node, name in self._terminals.items()]
-        for schema, name in self._values.items():
-            options = {**bound_numbers(json.loads(schema)), "x-guidance": _OPTIONS}
-            lines.append(f"{name}: %json {json.dumps(options, ensure_ascii=False)}")
         return "\n".join(lines) + "\n"
 
     def _rule(self, node: Node, depth: int) -> str:
@@ -62,8 +54,11 @@ class _Printer:
             return f"<[^{_ranges(node.excluded)}]>*"
         if isinstance(node, Reference):
             return node.name
-        if isinstance(node, JsonValue):
-            return self._values.setdefault(node.schema, f"json_{len(self._values) + 1}")
+        if isinstance(node, Automaton) and node.part is None:
+            if node not in self._automata:
+                number = len(self._automata) + 1
+                self._automata[node] = [f"state_{number}_{index}" for index in range(len(node.states))]
+            return self._automata[node][0]
         if isinstance(node, (Terminal, Chars)):
             part = node.part if isinstance(node, Terminal) else node
             return self._terminals.setdefault(part, f"TEXT_{len(self._terminals) + 1}")
@@ -77,6 +72,12 @@ class _Printer:
             return '""'
         text = " ".join(self._rule(part, 1) for part in node.parts)
         return f"({text})" if depth > 1 and len(node.parts) > 1 else text
+
+    def _states(self, automaton: Automaton, names: list[str]) -> Iterator[str]:
+        """A rule for each state, which ends with the next state's rule or with the closer."""
+        for name, (may_end, edges) in zip(names, automaton.states, strict=True):
+            options = [f"{self._rule(label, 1)} {names[target]}" for label, target in edges]
+            yield f"{name}: {' | '.join([*options, _literal(automaton.closer, 1)] if may_end else options)}"
 
 
 def _ranges(ids: tuple[int, ...]) -> str:
@@ -147,6 +148,7 @@ class _Regexes:
             optional = len(parts) < len(node.parts)
             return f"({text})?" if optional else f"({text})" if depth else text
         if isinstance(node, (Automaton, Terminal)):
+            assert node.part is not None, "only its states describe the text"
             return self.write(node.part, depth)
         assert isinstance(node, Sequence)
         text = "".join(self.write(part, 1) for part in node.parts)

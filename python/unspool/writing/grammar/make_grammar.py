@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,28 +13,19 @@ from unspool.errors import ArgumentError, FormatError
 from unspool.writing.grammar.answer import Answer, ReasoningStart
 from unspool.writing.grammar.arguments import Arguments
 from unspool.writing.grammar.calls import Calls
-from unspool.writing.grammar.gbnf import to_gbnf
-from unspool.writing.grammar.json_rules import without_json
-from unspool.writing.grammar.json_schema import Target, normalise
-from unspool.writing.grammar.lark import to_lark
+from unspool.writing.grammar.json_schema import normalise
 from unspool.writing.grammar.lexicon import Lexicon
-from unspool.writing.grammar.marked_values import MarkedJson
-from unspool.writing.grammar.nodes import EMPTY, JsonValue, Node, Rules
+from unspool.writing.grammar.marked_values import JSON, MarkedJson
+from unspool.writing.grammar.nodes import EMPTY, Node, Rules
+from unspool.writing.grammar.printers import PRINTERS
 from unspool.writing.grammar.readable_parts import check_parts
 from unspool.writing.grammar.response import Response, text_node
 from unspool.writing.grammar.result import Dropped, Grammar, Syntax
 from unspool.writing.grammar.rule_depth import check_depth
 from unspool.writing.grammar.schema_rules import value_rules
-from unspool.writing.grammar.structural_tag import to_structural_tag
 from unspool.writing.grammar.tools import chosen_tools
 
 __all__ = ["make_grammar"]
-
-_PRINTERS: dict[str, Callable[[Rules], str]] = {
-    "lark": to_lark, "structural_tag": to_structural_tag, "gbnf": to_gbnf,
-}  # fmt: skip
-#: The matcher whose JSON Schema support applies.
-_TARGETS: dict[str, Target] = {"lark": "llguidance", "structural_tag": "xgrammar", "gbnf": "gbnf"}
 
 
 def make_grammar(
@@ -56,8 +47,8 @@ def make_grammar(
     Args:
         reasoning_start: Where the answer begins; None: derived from `reasoning` and `prompt`.
     """
-    if syntax not in _PRINTERS:
-        raise ArgumentError(f"syntax is '{syntax}'; use one of {', '.join(map(repr, _PRINTERS))}")
+    if syntax not in PRINTERS:
+        raise ArgumentError(f"syntax is '{syntax}'; use one of {', '.join(map(repr, PRINTERS))}")
     if tool_choice != "none" and isinstance(tools, (str, bytes, dict)):
         raise ArgumentError(f"tools is a {type(tools).__name__}; pass a list of tools")
     offered = [] if tool_choice == "none" else list(tools)
@@ -67,8 +58,7 @@ def make_grammar(
     if reasoning is True and not file.has_reasoning:
         raise ArgumentError(f"format '{file.name}' has no reasoning; leave the argument out")
     rules, dropped = Rules({"start": EMPTY}), list[Dropped]()
-    target = _TARGETS[syntax]
-    chosen = chosen_tools(offered, tool_choice, strict, target, dropped) if has_calls else []
+    chosen = chosen_tools(offered, tool_choice, strict, syntax, dropped) if has_calls else []
     check_parts(file, chosen)
     must_call = has_calls and tool_choice != "auto"
     shape, words = file.shape, file.free_text_words
@@ -90,29 +80,25 @@ def make_grammar(
         if response.schema is None:
             made = text_node(response, rules, held, answer.start_of_content)
         else:
-            made = _json(response.schema, target, held, rules, dropped)
+            made = _json(response.schema, syntax, held, rules, dropped)
         answer = replace(answer, response=made, is_exact=response.schema is None)
     rules.named["start"] = answer.node()
-    if syntax == "gbnf":
-        rules = without_json(rules, dropped)
     check_depth(rules)
-    return Grammar(syntax, _PRINTERS[syntax](rules), tuple(dict.fromkeys(dropped)))
+    return Grammar(syntax, PRINTERS[syntax](rules), tuple(dict.fromkeys(dropped)))
 
 
 def _json(
-    schema: Mapping[str, Any], target: Target, words: Sequence[str], rules: Rules, dropped: list[Dropped]
+    schema: Mapping[str, Any], syntax: Syntax, words: Sequence[str], rules: Rules, dropped: list[Dropped]
 ) -> Node:
     """A JSON value of the schema. Its strings contain none of the words."""
     try:
-        found = normalise(schema, target=target)
+        found = normalise(schema, syntax=syntax)
     except ArgumentError as error:
         raise ArgumentError(f"the response's schema: {error}") from None
     dropped += found.dropped
-    if not words:
-        return JsonValue.of(found.schema)
     reason = "a string beside markers may hold any text but these"
-    written = MarkedJson(tuple(words), "", lambda: dropped.append(Dropped("#", "pattern", reason)))
-    return value_rules(rules, written, found.schema, found.schema, "#", dropped)
+    marked = MarkedJson(tuple(words), "", lambda: dropped.append(Dropped("#", "pattern", reason)))
+    return value_rules(rules, marked if words else JSON, found.schema, found.schema)
 
 
 def _reasoning_start(file: FormatSource, reasoning: bool | None, prompt: str | None) -> ReasoningStart:

@@ -45,7 +45,9 @@ class MarkedJson(WrittenValues):
             return replace(JSON, escapes={**JSON.escapes, **escapes}).string(content)
         if content != ANY_TEXT:
             self.drop()
-        inner = free_text(Words(self.words), without='"\\' + _CONTROLS + self.without, other=JSON.any_escape)
+        inner = free_text(
+            Words(self.words), without='"\\' + _CONTROLS + self.without, other=JSON.every_escape
+        )
         return Terminal(sequence(Literal('"'), inner.until('"')))
 
 

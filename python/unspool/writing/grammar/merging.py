@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from unspool.writing.grammar.schema_keywords import Part
 from unspool.writing.grammar.schema_parts import Parts
 
-__all__ = ["Merging", "Node", "Target"]
+__all__ = ["Merging", "Node"]
 
 Node = Any
 """A normalised schema; `False` if no value matches, {} if every value does."""
-Target = Literal["llguidance", "xgrammar", "gbnf"]
 
 
 class Merging(Protocol):
     """Merges schemas of one document."""
 
     parts: Parts
-    target: Target
+    longest: int
     more_keys: bool
 
     def merge(self, parts: Sequence[Part], depth: int) -> Node:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from unspool.core.schema.expressions import (
     EMPTY,
@@ -31,7 +29,6 @@ __all__ = [
     "Chars",
     "Choice",
     "FreeText",
-    "JsonValue",
     "Literal",
     "Node",
     "OtherTokens",
@@ -91,19 +88,19 @@ class FreeText(Terminal):
 
 @dataclass(frozen=True)
 class Automaton(Compound):
-    """Text and its closer, as an expression and as states, of which the first is the start.
+    """Text and its closer, as states, of which the first is the start, and as an expression, if that is short.
 
     llguidance is fast with an expression. xgrammar is fast with a rule for each state: it scans the vocabulary at
     each token of an expression that repeats a choice, and of a rule that may end anywhere.
 
     Attributes:
-        part: The expression.
+        part: The expression; None: only the states describe it.
         states: For each state whether text may end there, and its edges: each a label and the number of the next
             state.
         closer: What follows the text.
     """
 
-    part: Node
+    part: Node | None
     states: tuple[tuple[bool, tuple[tuple[Node, int], ...]], ...]
     closer: str = ""
 
@@ -111,19 +108,7 @@ class Automaton(Compound):
 
     def until(self, closer: str) -> Automaton:
         """The text with its closer."""
-        return Automaton(sequence(self.part, Literal(closer)), self.states, closer)
-
-
-@dataclass(frozen=True)
-class JsonValue(Node):
-    """A JSON value of a schema, which is stored as JSON text."""
-
-    schema: str
-
-    @classmethod
-    def of(cls, schema: Any) -> JsonValue:
-        """A value of this schema."""
-        return cls(json.dumps(schema, ensure_ascii=False))
+        return Automaton(self.part and sequence(self.part, Literal(closer)), self.states, closer)
 
 
 #: Properties, listed values and alternatives in all rules of a grammar.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from unspool.writing.grammar.multiples import multiples
 from unspool.writing.grammar.nodes import (
     EMPTY,
     Chars,
@@ -23,6 +24,10 @@ __all__ = ["number_rule"]
 
 MAX_DIGITS = 16
 """Maximum number of digits before and after the point: a double holds no more."""
+
+MAX_EXPONENT = 99
+MAX_EXACT = 14
+"""Digits after which a double is still below the next power of ten."""
 
 _DIGIT = Chars((("0", "9"),))
 _WHOLE = choice(Literal("0"), sequence(Chars((("1", "9"),)), Repeat(_DIGIT, 0, MAX_DIGITS - 1)))
@@ -55,7 +60,14 @@ _ABOVE_ZERO = _Bound(Decimal(0), False)
 
 
 def number_rule(schema: dict[str, Any]) -> Node:
-    """A number of a normalised schema that at least one number matches. With bounds, it has no exponent."""
+    """A number of a normalised schema that at least one number matches.
+
+    With bounds, a number with an exponent has one digit before the point, as programs write them.
+    """
+    if "multipleOf" in schema:
+        found = multiples(schema)
+        assert found is not None
+        return found
     is_integer = schema["type"] == "integer"
     lowest, highest = _bound(schema, "Minimum"), _bound(schema, "Maximum")
     if lowest is None and highest is None:
@@ -64,11 +76,12 @@ def number_rule(schema: dict[str, Any]) -> Node:
     options: list[Node | None] = []
     if highest is None or highest.number > 0 or highest == _ZERO:
         low = lowest if lowest is not None and lowest.number >= 0 else _ZERO
-        options.append(_without_sign(low, highest, is_integer))
+        options += [_without_sign(low, highest, is_integer), _with_exponent(low, highest, is_integer)]
     if lowest is None or lowest.number < 0:
         low = _ABOVE_ZERO if highest is None or highest.number >= 0 else -highest
-        without_sign = _without_sign(low, None if lowest is None else -lowest, is_integer)
-        options.append(without_sign and sequence(Literal("-"), without_sign))
+        high = None if lowest is None else -lowest
+        negated = [_without_sign(low, high, is_integer), _with_exponent(low, high, is_integer)]
+        options += [one and sequence(Literal("-"), one) for one in negated]
     return Terminal(choice(*[option for option in options if option is not None]))
 
 
@@ -97,6 +110,35 @@ def _without_sign(low: _Bound, high: _Bound | None, is_integer: bool) -> Node | 
         options.append(sequence(_between(low.whole + 1, high.whole - 1), _FRACTION))
     left = [option for option in options if option is not None]
     return choice(*left) if left else None
+
+
+def _with_exponent(low: _Bound, high: _Bound | None, is_integer: bool) -> Node | None:
+    """Numbers such as 1.5e-07 with each exponent under which all of them are within the bounds; None: there are none."""
+    first = -MAX_EXPONENT if low.number <= 0 else _ceil_log(low.number)
+    last = MAX_EXPONENT if high is None else _ceil_log(high.number) if high.number > 0 else first
+    last -= high is not None and high.number < Decimal(10) ** last
+    if low.number > 0 and not low.belongs and Decimal(10) ** first == low.number:
+        first += 1
+    if is_integer or last - 1 < first:
+        return None
+    signs = [("+", max(first, 0), last - 1), ("-", max(1 - last, 1), -first)]
+    exponents = [
+        sequence(
+            optional(Literal(sign)) if sign == "+" else Literal(sign),
+            optional(Literal("0")),
+            _between(one, two),
+        )
+        for sign, one, two in signs
+        if one <= two
+    ]
+    digits = optional(sequence(Literal("."), Repeat(_DIGIT, 1, MAX_EXACT)))
+    return sequence(Chars((("1", "9"),)), digits, Chars((("E", "E"), ("e", "e"))), choice(*exponents))
+
+
+def _ceil_log(number: Decimal) -> int:
+    """The smallest exponent of ten that is not below the number."""
+    exponent = number.adjusted()
+    return exponent + (Decimal(10) ** exponent < number)
 
 
 def _with(first: Node, rest: Node | None) -> Node | None:

@@ -10,11 +10,10 @@ from unspool.core.schema.match_pattern import Matcher
 from unspool.core.schema.schema_patterns import parse_whole
 from unspool.errors import ArgumentError
 from unspool.writing.grammar.free_text import Start
-from unspool.writing.grammar.gbnf import to_gbnf
 from unspool.writing.grammar.json_answer import json_grammar
-from unspool.writing.grammar.lark import to_lark
 from unspool.writing.grammar.marker_free import begun, restricted, without_words
 from unspool.writing.grammar.nodes import EMPTY, Node, Rules, Terminal
+from unspool.writing.grammar.printers import PRINTERS
 from unspool.writing.grammar.nodes import Literal as Exactly
 from unspool.writing.grammar.nodes import choice as any_of
 from unspool.writing.grammar.read_grammar import read_grammar, read_regex
@@ -129,7 +128,7 @@ def response_grammar(response: Response, syntax: Literal["lark", "gbnf"] = "lark
         return json_grammar(response.schema, syntax=syntax)
     rules = Rules({"start": EMPTY})
     rules.named["start"] = read_text(response, rules)
-    return Grammar(syntax, (to_lark if syntax == "lark" else to_gbnf)(rules))
+    return Grammar(syntax, PRINTERS[syntax](rules))
 
 
 def text_node(response: Response, rules: Rules, words: Collection[str], start: Start | None) -> Node:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from unspool.errors import ArgumentError
-from unspool.writing.grammar.merging import Target
 from unspool.writing.grammar.schema_prune import children, name_of
 
 __all__ = ["MAX_MEMBERS", "check_normalised", "check_source"]
@@ -17,8 +16,6 @@ MAX_LETTERS = 200_000
 #: Of a schema: its properties, listed values, alternatives, and items with schemas of their own. The grammar of so
 #: many is made in a second or two.
 MAX_MEMBERS = 3_000
-#: llguidance's own JSON Schema takes quadratic time for one object's optional properties.
-MAX_OPTIONAL = 1_000
 #: Engines compile by recursion. llguidance needs some 5 KiB of stack for a level, and a thread often has 8 MiB.
 MAX_LEVELS = 400
 
@@ -49,7 +46,7 @@ def check_source(schema: Any) -> None:
             raise ArgumentError(f"the names and values of the schema have more than {MAX_LETTERS:,} letters")
 
 
-def check_normalised(root: Any, definitions: Mapping[str, Any], target: Target) -> int:
+def check_normalised(root: Any, definitions: Mapping[str, Any]) -> int:
     """The number of a schema's members.
 
     Raises:
@@ -75,8 +72,5 @@ def check_normalised(root: Any, definitions: Mapping[str, Any], target: Target) 
             raise ArgumentError(
                 f"the schema has more than {MAX_MEMBERS:,} properties, listed values and alternatives; shorten it"
             )
-        optional = len(node.get("properties", ())) - len(node.get("required", ()))
-        if target == "llguidance" and optional > MAX_OPTIONAL:
-            raise ArgumentError(f"an object of the schema has more than {MAX_OPTIONAL:,} optional properties")
         waiting += [(child, level + 1) for child in reversed(list(children(node)))]
     return members

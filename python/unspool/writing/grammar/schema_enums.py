@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 from unspool.core.schema.match_pattern import Matcher
@@ -98,12 +99,14 @@ def _fits(notes: Parts, value: Any, limits: Mapping[str, Any], parts: Sequence[P
     if isinstance(value, bool) or value is None:
         return True
     limit = limits[json_type(value)]
+    if limit is not False and "enum" in limit:
+        return value in limit["enum"]
     if limit is False or (limit["type"] == "integer" and value != value // 1):
         return False
     return bool(
         limit.get("minimum", value) <= value <= limit.get("maximum", value)
         and limit.get("exclusiveMinimum", -math.inf) < value < limit.get("exclusiveMaximum", math.inf)
-        and value % limit.get("multipleOf", value or 1) == 0
+        and Decimal(repr(value)) % Decimal(repr(limit.get("multipleOf", value or 1))) == 0
     )
 
 

@@ -8,12 +8,12 @@ from typing import Any
 from unspool.core.schema.match_pattern import Matcher
 from unspool.core.schema.schema_patterns import PatternError, parse_pattern
 from unspool.writing.grammar.merging import Merging
+from unspool.writing.grammar.pattern_lengths import most_counted
 from unspool.writing.grammar.schema_keywords import Part, list_of, map_of
-from unspool.writing.grammar.schema_scalars import print_whole
 
 __all__ = ["Keys"]
 
-_ONE_PATTERN = "matchers read one pattern for keys, in an object that names none"
+_ONE_PATTERN = "a grammar has one pattern for keys, and none that fits a named key"
 
 
 class Keys:
@@ -39,22 +39,21 @@ class Keys:
         return said
 
     def one_pattern(
-        self, has_names: bool, others: Any, is_stated: bool, depth: int
+        self, names: Sequence[str], others: Any, is_stated: bool, depth: int
     ) -> tuple[str, Any] | None:
         """The only key pattern that can be kept, with the schema of its values; the others are dropped."""
         kept = None
         for part, matchers in zip(self._parts, self._matchers, strict=True):
-            for pattern in matchers:
-                if has_names and others is False:
-                    continue  # only the named keys can be written
-                if has_names or kept is not None or (is_stated and others is not False):
+            for pattern, matcher in matchers.items():
+                fits_name = matcher is None or any(map(matcher.matches, names))
+                if fits_name or kept is not None or (is_stated and others is not False):
                     self._merger.parts.drop(part, "patternProperties", _ONE_PATTERN)
                 else:
                     kept = self._keep(
                         part, "patternProperties", pattern, [self._value(part, pattern)], None, depth
                     )
         for part, pattern in self._names:
-            if has_names or kept is not None or others is False:
+            if names or kept is not None or others is False:
                 self._merger.parts.drop(part, "propertyNames", _ONE_PATTERN)
             else:
                 kept = self._keep(part, "propertyNames", pattern, [], others, depth)
@@ -67,11 +66,12 @@ class Keys:
         self, part: Part, keyword: str, pattern: Any, value: list[Part], node: Any, depth: int
     ) -> tuple[str, Any] | None:
         try:
-            printed = print_whole(pattern, self._merger.target)
+            if most_counted(parse_pattern(pattern)) > self._merger.longest:
+                raise PatternError("the pattern counts too many characters for the engine")
         except PatternError as error:
             self._merger.parts.drop(part, keyword, str(error))
             return None
-        return printed, self._merger.merge(value, depth + 1) if value else node
+        return pattern, self._merger.merge(value, depth + 1) if value else node
 
     def _read(self, part: Part) -> dict[str, Matcher | None]:
         """Matchers for key patterns; None: the pattern cannot be parsed."""

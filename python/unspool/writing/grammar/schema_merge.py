@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from unspool.errors import ArgumentError
-from unspool.writing.grammar.merging import Node, Target
+from unspool.writing.grammar.format_patterns import FORMAT_PATTERNS
+from unspool.writing.grammar.merging import Node
 from unspool.writing.grammar.schema_arrays import merge_arrays
 from unspool.writing.grammar.schema_enums import merge_values
 from unspool.writing.grammar.schema_keywords import KEYWORDS_OF_TYPE, TYPES, Part, list_of, types_of
@@ -20,7 +21,7 @@ from unspool.writing.grammar.schema_objects import merge_objects
 from unspool.writing.grammar.schema_parts import MAX_DEPTH, Parts
 from unspool.writing.grammar.schema_scalars import merge_numbers, merge_strings
 
-__all__ = ["Merger", "Node", "Target", "any_of"]
+__all__ = ["Merger", "Node", "any_of"]
 
 _UNIONS = ("anyOf", "oneOf")
 _OF_ONE_TYPE = frozenset[str]().union(*KEYWORDS_OF_TYPE.values())
@@ -30,9 +31,9 @@ _CONSTRAINTS = _OF_ONE_TYPE | {"type", "enum", "const", *_UNIONS}
 class Merger:
     """Merges schemas of one document; the targets of references become `definitions`."""
 
-    def __init__(self, root: Any, target: Target, *, more_keys: bool = False) -> None:
+    def __init__(self, root: Any, longest: int, *, more_keys: bool = False) -> None:
         self.parts = Parts(root)
-        self.target = target
+        self.longest = longest
         self.more_keys = more_keys
         self.definitions: dict[str, Node] = {}
         self.is_implied = False
@@ -121,7 +122,7 @@ class Merger:
         implied = {
             name
             for name, keywords in KEYWORDS_OF_TYPE.items()
-            if any(part.has(keyword) for part in parts for keyword in keywords)
+            if any(_implies_type(part, keyword) for part in parts for keyword in keywords)
         }
         if len(implied) != 1:
             return left
@@ -135,14 +136,19 @@ class Merger:
         if name == "array":
             return merge_arrays(self, parts, depth)
         if name == "string":
-            return merge_strings(self.parts, parts, self.target)
+            return merge_strings(self.parts, parts, self.longest)
         if name in ("number", "integer"):
-            return merge_numbers(self.parts, parts, name, self.target)
+            return merge_numbers(self.parts, parts, name)
         return {"type": name}
 
 
 def _constrains(part: Part) -> bool:
     return any(part.has(keyword) for keyword in _CONSTRAINTS)
+
+
+def _implies_type(part: Part, keyword: str) -> bool:
+    """Whether a schema without a type means values of the keyword's type; some formats are those of numbers."""
+    return part.has(keyword) and (keyword != "format" or part.get(keyword) in FORMAT_PATTERNS)
 
 
 def _adds_null(part: Part) -> bool:

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from unspool.writing.grammar.merging import Merging
-from unspool.writing.grammar.other_keys import other_keys
-from unspool.writing.grammar.print_pattern import only, print_pattern
 from unspool.writing.grammar.schema_keys import Keys
 from unspool.writing.grammar.schema_keywords import Part, count_of, map_of, names_of
-from unspool.writing.grammar.schema_scalars import PLAIN, highest, lowest
+from unspool.writing.grammar.schema_scalars import highest, lowest
 
 __all__ = ["merge_objects"]
 
@@ -78,20 +76,14 @@ class _Objects:
             if part.has("additionalProperties")
         ]
         others = self.merger.merge(stated, self.depth + 1) if stated else self._unstated()
-        kept = self.keys.one_pattern(bool(names), others, bool(stated), self.depth)
+        kept = self.keys.one_pattern(names, others, bool(stated), self.depth)
         if kept is not None:
             return kept[1], kept[0]
-        if others is False or not names or self.merger.target == "gbnf":
-            return others, None
         letters = sum(map(len, names))
-        if letters > MAX_NAMED:
+        if others is False or letters > MAX_NAMED:
             return False, None
         self.merger.parts.spend(letters)
-        # Matchers treat "\u0061" as another key than "a" with `additionalProperties`, but not in a pattern.
-        other = other_keys(names)
-        if self.merger.target == "xgrammar":
-            other = only(other, PLAIN) or other
-        return others, f"^(?:{print_pattern(other)})$"
+        return others, None
 
     def _unstated(self) -> Any:
         """Without `additionalProperties`, an object has only its named keys, if it names any."""
@@ -115,9 +107,10 @@ class _Objects:
         return merged
 
     def _count(self, merged: dict[str, Any], keyword: str, bound: int, *, is_map: bool) -> None:
-        if is_map and bound <= MAX_KEYS:
+        is_first = keyword == "minProperties" and bound == 1
+        if is_first or (is_map and bound <= MAX_KEYS):
             merged[keyword] = bound
-            if keyword == "maxProperties" or bound == 1:
+            if keyword == "maxProperties" or is_first:
                 return
-        reason = "matchers count the keys of maps only, and a repeated key twice"
+        reason = "a grammar counts the keys of maps only, and a repeated key twice"
         self.merger.parts.drop_all(self.parts, (keyword,), reason)

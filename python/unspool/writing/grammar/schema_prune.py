@@ -136,7 +136,10 @@ def _has_value(node: Any, known: set[str]) -> bool:
         named = node.get("properties", {})
         return all(_has_value(named[key], known) for key in node.get("required", ())) and (
             not node.get("minProperties")
-            or any(_has_value(value, known) for value in node.get("patternProperties", {}).values())
+            or any(
+                _has_value(value, known)
+                for value in (*named.values(), *node.get("patternProperties", {}).values())
+            )
             or _has_value(node["additionalProperties"], known)
         )
     least, prefix = node.get("minItems", 0), node.get("prefixItems", [])

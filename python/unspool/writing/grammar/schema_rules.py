@@ -1,5 +1,4 @@
-"""Converts a normalised schema to grammar rules, for matchers without JSON Schema and for values not in
-JSON."""
+"""Spells out the values of a normalised schema as rules, in JSON or another notation."""
 
 from __future__ import annotations
 
@@ -11,7 +10,6 @@ from unspool.core.schema.character_sets import ANY_CHARACTER, ANY_TEXT
 from unspool.core.schema.schema_patterns import parse_pattern
 from unspool.writing.grammar.format_patterns import FORMAT_PATTERNS
 from unspool.writing.grammar.in_order import any_prefix, in_order
-from unspool.writing.grammar.json_schema import spell_out
 from unspool.writing.grammar.nodes import (
     EMPTY,
     Literal,
@@ -26,7 +24,7 @@ from unspool.writing.grammar.nodes import (
 )
 from unspool.writing.grammar.number_rules import number_rule
 from unspool.writing.grammar.other_keys import other_keys
-from unspool.writing.grammar.result import Dropped
+from unspool.writing.grammar.schema_budget import check_normalised
 from unspool.writing.grammar.schema_prune import name_of
 from unspool.writing.grammar.written_values import WrittenValues
 
@@ -34,27 +32,22 @@ __all__ = ["SchemaRules", "value_rules"]
 
 
 def value_rules(
-    rules: Rules, written: WrittenValues, schema: Mapping[str, Any], root: Mapping[str, Any], path: str,
-    dropped: list[Dropped],
-) -> Node:  # fmt: skip
-    """A value of the schema; references in it are relative to the root.
+    rules: Rules, written: WrittenValues, schema: Mapping[str, Any], root: Mapping[str, Any]
+) -> Node:
+    """A value of a normalised schema, or of a part of one.
 
     Args:
-        path: The schema's place, for entries in `dropped`.
+        root: The whole schema, to whose definitions the part refers.
     """
-    document = {**schema, "$defs": root["$defs"]} if "$defs" in root else schema
-    made = spell_out(document)
-    rules.spend(made.member_count)
-    dropped += [
-        Dropped(f"{path}{one.path.removeprefix('#')}", one.keyword, one.reason) for one in made.dropped
-    ]
-    return SchemaRules(rules, written, made.schema).value()
+    definitions = root.get("$defs", {})
+    rules.spend(check_normalised(schema, definitions))
+    return SchemaRules(rules, written, {**schema, "$defs": definitions}).value()
 
 
 class SchemaRules:
-    """Builds values of one schema, normalised for "gbnf"; shared parts become rules."""
+    """Builds values of one normalised schema; shared parts become rules."""
 
-    def __init__(self, rules: Rules, written: WrittenValues, schema: dict[str, Any]) -> None:
+    def __init__(self, rules: Rules, written: WrittenValues, schema: Mapping[str, Any]) -> None:
         self._rules = rules
         self._written = written
         self._definitions = schema.get("$defs", {})
@@ -148,7 +141,7 @@ class SchemaRules:
         """A key that the schema does not name, with its value."""
         for pattern, value in schema.get("patternProperties", {}).items():
             return self._rules.add("member", self._member(parse_pattern(pattern), value))
-        others = schema["additionalProperties"]
+        others = schema.get("additionalProperties", {})
         if others is False:
             return None
         return self._rules.add("member", self._member(other_keys(named) if named else ANY_TEXT, others))
@@ -159,7 +152,7 @@ class SchemaRules:
             return self._repeated(other, schema.get("minProperties", 0), schema.get("maxProperties"))
         if other is not None:
             members = [*members, (sequence(other, star(sequence(self._comma, other))), False)]
-        return in_order(self._rules, members, self._comma)
+        return in_order(self._rules, members, self._comma, schema.get("minProperties", 0))
 
     def _member(self, key: Node, value: Any) -> Node:
         return sequence(self._written.key(key), self._colon, self.node(value))
@@ -200,7 +193,11 @@ class SchemaRules:
 def _text(schema: dict[str, Any]) -> Node:
     """The content of a string."""
     if "pattern" in schema:
-        return parse_pattern(schema["pattern"])
+        whole = parse_pattern(schema["pattern"])
+        if isinstance(whole, Repeat) and schema.keys() & {"minLength", "maxLength"}:
+            most = [bound for bound in (whole.most, schema.get("maxLength")) if bound is not None]
+            return Repeat(whole.part, max(whole.least, schema.get("minLength", 0)), min(most, default=None))
+        return whole
     if "format" in schema:
         return parse_pattern(FORMAT_PATTERNS[schema["format"]])
     if "minLength" in schema or "maxLength" in schema:

@@ -4,172 +4,142 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from decimal import Decimal
 from typing import Any
 
-from unspool.core.schema.character_sets import characters, excluding
 from unspool.core.schema.schema_patterns import PatternError, parse_pattern
 from unspool.errors import ArgumentError
-from unspool.writing.grammar.nodes import Repeat
-from unspool.writing.grammar.print_pattern import lengths, only, print_pattern
+from unspool.writing.grammar.format_patterns import FORMAT_PATTERNS
+from unspool.writing.grammar.multiples import multiples, multiples_between
+from unspool.writing.grammar.nodes import Chars, Repeat
+from unspool.writing.grammar.pattern_lengths import lengths, most_counted
 from unspool.writing.grammar.schema_keywords import Part, count_of, number_of
 from unspool.writing.grammar.schema_parts import Parts
 
-__all__ = ["FORMATS", "PLAIN", "highest", "lowest", "merge_numbers", "merge_strings", "print_whole"]
+__all__ = ["LONGEST", "highest", "lowest", "merge_numbers", "merge_strings"]
 
-FORMATS = ("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid", "uri")
-
-# xgrammar writes a pattern's characters unchanged, without JSON escapes.
-PLAIN = excluding(characters("\0\x1f", '"', "\\"))
+#: How many characters an engine counts. In xgrammar each takes a state, which scans the vocabulary.
+LONGEST = {"lark": 100_000, "structural_tag": 32, "gbnf": 32}
 
 _EXACT = 2**53
-_MAX_STEP = 1_000
-_MAX_LENGTH = {"llguidance": 100_000, "xgrammar": 32, "gbnf": 1_000}
 
 
-def merge_strings(notes: Parts, parts: Sequence[Part], target: str) -> Any:
-    """A string's schema: a format, a pattern, or lengths; other combinations are dropped."""
-    shortest = highest(count_of(part, "minLength") for part in parts)
-    longest = lowest(count_of(part, "maxLength") for part in parts)
-    if shortest is not None and longest is not None and shortest > longest:
+def merge_strings(notes: Parts, parts: Sequence[Part], longest: int) -> Any:
+    """A string's schema: a format, or a pattern and lengths; other combinations are dropped."""
+    least = highest(count_of(part, "minLength") for part in parts) or 0
+    most = lowest(count_of(part, "maxLength") for part in parts)
+    if most is not None and least > most:
         return False
-    shape = _format(notes, parts) or _pattern(notes, parts, target) or {}
-    if "format" in shape or ("pattern" in shape and target != "llguidance"):
-        notes.drop_all(
-            parts, ("minLength", "maxLength"), f"matchers do not combine it with {next(iter(shape))}"
-        )
-        return {"type": "string", **shape}
-    if "pattern" in shape and not _has_length(parts, shortest, longest):
-        return False
-    if target == "xgrammar":
-        return {"type": "string", **shape, **_counted_pattern(notes, parts, shortest, longest)}
-    for keyword, bound in (("minLength", shortest), ("maxLength", longest)):
-        if bound is None or (keyword == "minLength" and bound == 0):
-            continue
-        if bound > _MAX_LENGTH[target]:
-            notes.drop_all(
-                parts, (keyword,), f"counting more than {_MAX_LENGTH[target]:,} characters is too slow"
-            )
-        else:
+    found = _format(notes, parts)
+    if found is not None:
+        notes.drop_all(parts, ("minLength", "maxLength"), "engines do not combine it with format")
+        return {"type": "string", "format": found}
+    pattern = _pattern(notes, parts, longest)
+    if pattern is not None:
+        return _counted(notes, parts, pattern, least, most)
+    shape: dict[str, Any] = {"type": "string"}
+    for keyword, bound in (("minLength", least or None), ("maxLength", most)):
+        if bound is not None and bound <= longest:
             shape[keyword] = bound
-    return {"type": "string", **shape}
+        elif bound is not None:
+            notes.drop_all(parts, (keyword,), f"counting more than {longest:,} characters is too slow")
+    return shape
 
 
-def _counted_pattern(
-    notes: Parts, parts: Sequence[Part], shortest: int | None, longest: int | None
-) -> dict[str, Any]:
-    """Lengths as a pattern: with lengths, xgrammar would accept control characters, which are invalid in
-    JSON.
-
-    The pattern has no character that needs an escape, so it is for short strings only.
-    """
-    if longest is not None and longest <= _MAX_LENGTH["xgrammar"]:
-        return {"pattern": f"^(?:{print_pattern(Repeat(PLAIN, shortest or 0, longest))})$"}
-    if longest is not None or shortest:
-        notes.drop_all(
-            parts, ("minLength", "maxLength"), "xgrammar counts the characters of short strings only"
-        )
-    return {}
+def _counted(notes: Parts, parts: Sequence[Part], pattern: str, least: int, most: int | None) -> Any:
+    """A pattern with the lengths that it does not imply, if it repeats one set of characters; else without them."""
+    whole = parse_pattern(pattern)
+    shortest, longest = lengths(whole)
+    if (longest is not None and longest < least) or (most is not None and shortest > most):
+        return False
+    bounds = {"minLength": least} if least > shortest else {}
+    if most is not None and (longest is None or most < longest):
+        bounds["maxLength"] = most
+    if bounds and not (isinstance(whole, Repeat) and isinstance(whole.part, Chars)):
+        notes.drop_all(parts, bounds, "engines do not combine it with pattern")
+        bounds = {}
+    return {"type": "string", "pattern": pattern, **bounds}
 
 
-def _has_length(parts: Sequence[Part], shortest: int | None, longest: int | None) -> bool:
-    """Whether some text of the first pattern has a length within the bounds; otherwise a matcher rejects the
-    schema."""
-    for part in parts:
-        with suppress(PatternError):
-            if part.has("pattern"):
-                least, most = lengths(parse_pattern(part.get("pattern")))
-                return (longest is None or least <= longest) and (
-                    shortest is None or most is None or most >= shortest
-                )
-    return True
-
-
-def _format(notes: Parts, parts: Sequence[Part]) -> dict[str, Any] | None:
-    """The first format that matchers support; patterns next to it are dropped."""
+def _format(notes: Parts, parts: Sequence[Part]) -> Any:
+    """The first format that a grammar can express; patterns next to it are dropped."""
     found = None
     for part in parts:
         if not part.has("format"):
             continue
         name = part.get("format")
-        if found is None and name in FORMATS:
+        if found is None and name in FORMAT_PATTERNS:
             found = name
         elif name != found:
             notes.drop(part, "format", f"no matcher knows {name!r}, or another format stands beside it")
-    if found is None:
-        return None
-    notes.drop_all(parts, ("pattern",), "matchers do not combine it with format")
-    return {"format": found}
+    if found is not None:
+        notes.drop_all(parts, ("pattern",), "engines do not combine it with format")
+    return found
 
 
-def _pattern(notes: Parts, parts: Sequence[Part], target: str) -> dict[str, Any] | None:
+def _pattern(notes: Parts, parts: Sequence[Part], longest: int) -> Any:
     """The first pattern that a grammar can express."""
     found = None
     for part in parts:
         if not part.has("pattern"):
             continue
-        if found is not None:
-            if part.get("pattern") != found[0]:
-                notes.drop(part, "pattern", "another pattern stands beside it")
-            continue
+        pattern = part.get("pattern")
         try:
-            found = (part.get("pattern"), print_whole(part.get("pattern"), target))
+            if found is None and most_counted(parse_pattern(pattern)) > longest:
+                notes.drop(part, "pattern", f"counting more than {longest:,} characters is too slow")
+            elif found is None:
+                found = pattern
+            elif pattern != found:
+                notes.drop(part, "pattern", "another pattern stands beside it")
         except PatternError as error:
             notes.drop(part, "pattern", str(error))
-    return found and {"pattern": found[1]}
+    return found
 
 
-def print_whole(pattern: Any, target: str) -> str:
-    """A pattern for the whole string in the target's syntax.
-
-    Raises:
-        PatternError: The target cannot express it.
-    """
-    whole = parse_pattern(pattern)
-    if target == "xgrammar":
-        plain = only(whole, PLAIN)
-        if plain is None:
-            raise PatternError("xgrammar cannot escape the quotes, backslashes or control characters in it")
-        whole = plain
-    return f"^(?:{print_pattern(whole)})$"
-
-
-def merge_numbers(notes: Parts, parts: Sequence[Part], name: str, target: str) -> Any:
-    """A number's schema: its type, its bounds, and for integers `multipleOf`."""
-    step = _step(notes, parts, name)
-    if step is not None:
+def merge_numbers(notes: Parts, parts: Sequence[Part], name: str) -> Any:
+    """A number's schema: its type, its bounds, and `multipleOf`; or the values, if these leave few."""
+    step = _step(parts)
+    if step is not None and step == int(step):
         name = "integer"
     bounds: dict[str, int | float] = {}
     for part in parts:
         for keyword in ("minimum", "maximum"):
             for bound, is_exclusive in _bounds(part, keyword):
                 if abs(bound) > _EXACT or "e" in repr(bound):
-                    notes.drop(part, keyword, f"matchers do not compare exactly with {bound!r}")
+                    notes.drop(part, keyword, f"a grammar does not compare exactly with {bound!r}")
                 else:
                     _narrow(bounds, keyword, bound, is_exclusive)
     if name == "integer":
         bounds = _whole_bounds(bounds)
-    if _is_empty(bounds, step):
-        return False
-    if step is not None and (step > _MAX_STEP or target == "gbnf" or (target == "xgrammar" and bounds)):
-        notes.drop_all(parts, ("multipleOf",), "the matcher ignores it, or takes too long over it")
-        step = None
-    return {"type": name, **bounds, **({} if step in (None, 1) else {"multipleOf": step})}
+        step = None if step == 1 else step
+    made = {"type": name, **bounds}
+    if step is None or _is_empty(bounds):
+        return False if _is_empty(bounds) else made
+    listed = multiples_between(step, bounds, name == "integer")
+    if listed is not None:
+        return {"enum": listed} if listed else False
+    made["multipleOf"] = int(step) if step == int(step) else float(step)
+    if multiples(made) is None:
+        notes.drop_all(parts, ("multipleOf",), "a grammar of its multiples would be too large")
+        del made["multipleOf"]
+    return made
 
 
-def _step(notes: Parts, parts: Sequence[Part], name: str) -> int | None:
-    """The divisor of a number, if it makes the number an integer."""
-    step = None
+def _step(parts: Sequence[Part]) -> Decimal | None:
+    """The number whose multiples all parts allow."""
+    step: Decimal | None = None
     for part in parts:
-        found = number_of(part, "multipleOf")
-        if found is None:
+        stated = number_of(part, "multipleOf")
+        if stated is None:
             continue
-        if found <= 0:
-            raise ArgumentError(f"{part.path}/multipleOf: expected a number above 0; got {found!r}")
-        if found == found // 1:
-            step = math.lcm(step or 1, int(found))
-        elif name == "number" or (1 / found) % 1:
-            notes.drop(part, "multipleOf", "matchers count in whole numbers only")
+        if stated <= 0:
+            raise ArgumentError(f"{part.path}/multipleOf: expected a number above 0; got {stated!r}")
+        found = Decimal(repr(stated))
+        if step is None:
+            step = found
+        else:  # the least common multiple of both, counted in the last decimal place of either
+            places = Decimal(10) ** min(int(found.as_tuple().exponent), int(step.as_tuple().exponent), 0)
+            step = math.lcm(int(step / places), int(found / places)) * places
     return step
 
 
@@ -212,14 +182,12 @@ def _whole_bounds(bounds: dict[str, int | float]) -> dict[str, int | float]:
     return whole
 
 
-def _is_empty(bounds: dict[str, int | float], step: int | None) -> bool:
+def _is_empty(bounds: dict[str, int | float]) -> bool:
     first = bounds.get("minimum", bounds.get("exclusiveMinimum"))
     last = bounds.get("maximum", bounds.get("exclusiveMaximum"))
     if first is None or last is None:
         return False
-    if first == last:
-        return len(bounds.keys() & {"minimum", "maximum"}) < 2 or bool(step and first % step)
-    return first > last or (step is not None and -(-first // step) * step > last)
+    return first > last or (first == last and len(bounds.keys() & {"minimum", "maximum"}) < 2)
 
 
 def highest(values: Iterable[int | None]) -> int | None:

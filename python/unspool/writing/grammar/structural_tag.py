@@ -6,13 +6,10 @@ import json
 from typing import Any
 
 from unspool.writing.grammar.gbnf import to_ebnf
-from unspool.writing.grammar.json_rules import without_json
-from unspool.writing.grammar.marked_values import MAX_SPACE
 from unspool.writing.grammar.nodes import (
     Chars,
     Choice,
     FreeText,
-    JsonValue,
     Literal,
     Node,
     OtherTokens,
@@ -23,10 +20,10 @@ from unspool.writing.grammar.nodes import (
     Terminal,
     Token,
 )
-from unspool.writing.grammar.number_bounds import bound_numbers
-from unspool.writing.grammar.shared_parts import share_parts
 
 __all__ = ["to_structural_tag"]
+
+_OF_TAGS = (Token, OtherTokens, FreeText)
 
 #: xgrammar allows 100 levels of formats, and a rule takes several.
 _MAX_LEVELS = 8
@@ -56,8 +53,16 @@ class _Printer:
     def _part(self, node: Node) -> dict[str, Any]:
         """A node's tree. A repeated node has the same tree."""
         if node not in self._made:
-            self._made[node] = self._tree(node)
+            self._made[node] = self._grammar(node) if self._is_plain(node) else self._tree(node)
         return self._made[node]
+
+    def _is_plain(self, node: Node) -> bool:
+        """Whether EBNF says all of it; free text is faster as `any_text`, and a literal is shorter by itself."""
+        parts = [
+            *_parts(node),
+            *(one for name in self._reached(node)[0] for one in _parts(self._rules.named[name])),
+        ]
+        return not isinstance(node, Literal) and not any(isinstance(one, _OF_TAGS) for one in parts)
 
     def _tree(self, node: Node) -> dict[str, Any]:
         if isinstance(node, Literal):
@@ -66,9 +71,6 @@ class _Printer:
             return {"type": "token", "token": node.id}
         if isinstance(node, OtherTokens):
             return {"type": "any_tokens", "exclude_tokens": list(node.excluded)}
-        if isinstance(node, JsonValue):
-            schema = share_parts(bound_numbers(json.loads(node.schema)))
-            return {"type": "json_schema", "json_schema": schema, "max_whitespace_cnt": MAX_SPACE}
         if isinstance(node, Reference):
             return self.rule(node.name)
         if isinstance(node, FreeText):
@@ -91,7 +93,7 @@ class _Printer:
         needed = Rules({"start": node})
         for name in self._reached(node)[0]:
             needed.named[name if name != "start" else "again"] = self._rules.named[name]
-        return {"type": "grammar", "grammar": to_ebnf(without_json(needed, []))}
+        return {"type": "grammar", "grammar": to_ebnf(needed)}
 
     def _reached(self, node: Node) -> tuple[dict[str, None], int]:
         """The rules that a node leads to, and over how many levels."""

@@ -10,8 +10,8 @@ from typing import Any
 
 from unspool.core.stream.tool_schemas import read_tool
 from unspool.errors import ArgumentError
-from unspool.writing.grammar.json_schema import Target, normalise_arguments
-from unspool.writing.grammar.result import Dropped
+from unspool.writing.grammar.json_schema import normalise_arguments
+from unspool.writing.grammar.result import Dropped, Syntax
 from unspool.writing.grammar.tool_variants import object_variants
 
 __all__ = ["Tool", "chosen_tools", "is_strict", "without_strict"]
@@ -56,19 +56,19 @@ class Tool:
 
 
 def chosen_tools(
-    tools: Iterable[Any], tool_choice: str, strict: bool | None, target: Target, dropped: list[Dropped]
+    tools: Iterable[Any], tool_choice: str, strict: bool | None, syntax: Syntax, dropped: list[Dropped]
 ) -> list[Tool]:
     """Return the tools that may be called.
 
     Args:
         tool_choice: "auto" and "required": all tools; otherwise the name of one.
         strict: Whether arguments follow the schema; None: yes, unless a tool has `strict: false`.
-        target: The matcher to normalise schemas for; `dropped` receives what that drops.
+        syntax: Of the grammar; `dropped` receives what it does not enforce.
 
     Raises:
         ArgumentError: There are no tools, no tool has the name `tool_choice`, two have the same name, or they are too large.
     """
-    found = [_tool(index, tool, strict, target, dropped) for index, tool in enumerate(tools)]
+    found = [_tool(index, tool, strict, syntax, dropped) for index, tool in enumerate(tools)]
     names = [tool.name for tool in found]
     if not names:
         raise ArgumentError("there are no tools; a grammar of calls needs one")
@@ -111,7 +111,7 @@ def _strict(data: Any) -> Any:
     return function.get("strict", data.get("strict"))
 
 
-def _tool(index: int, tool: Any, strict: bool | None, target: Target, dropped: list[Dropped]) -> Tool:
+def _tool(index: int, tool: Any, strict: bool | None, syntax: Syntax, dropped: list[Dropped]) -> Tool:
     data = tool.model_dump() if hasattr(tool, "model_dump") else tool
     name, text = read_tool(index, data)
     follows = strict if strict is not None else _strict(data) is not False
@@ -124,7 +124,7 @@ def _tool(index: int, tool: Any, strict: bool | None, target: Target, dropped: l
             f"the parameters of '{name}' are not an object; their schema must have type object"
         )
     try:
-        made = normalise_arguments(schema, target=target)
+        made = normalise_arguments(schema, syntax=syntax)
     except ArgumentError as error:
         raise ArgumentError(f"the parameters of '{name}': {error}") from None
     dropped += [Dropped(name + one.path, one.keyword, one.reason) for one in made.dropped]

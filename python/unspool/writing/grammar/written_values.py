@@ -6,7 +6,7 @@ import functools
 import json
 from dataclasses import dataclass
 
-from unspool.core.schema.character_sets import ANY_TEXT, characters, excluding, in_set, within
+from unspool.core.schema.character_sets import ANY_CHARACTER, ANY_TEXT, characters, excluding, in_set, within
 from unspool.writing.grammar.nodes import (
     Automaton,
     Chars,
@@ -73,6 +73,8 @@ class EscapedValues(WrittenValues):
     """The escapes of characters that `plain` does not contain."""
     any_escape: Node
     """Any of these escapes, or an escaped quote."""
+    every_escape: Node
+    """Any escape of the notation, also of a character that needs none."""
     plain: Chars
     true: str = "true"
     false: str = "false"
@@ -111,7 +113,7 @@ class EscapedValues(WrittenValues):
         plain = within(found, own)
         escaped = [char for char in (*self.escapes, mark) if in_set(char, found) and not in_set(char, own)]
         if len(escaped) > len(self.escapes):
-            return choice(plain, self.any_escape)
+            return choice(plain, self.every_escape if found == ANY_CHARACTER else self.any_escape)
         escapes = [Literal(self._character(char, mark)) for char in escaped]
         return choice(*([plain] if plain.ranges else []), *escapes)
 
@@ -127,17 +129,32 @@ _BACKSLASH = Literal("\\")
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}
 _CONTROLS = {chr(code): f"\\u{code:04x}" for code in range(32)}
 _CONTROL = sequence(Literal("u00"), characters("01"), characters("09", "af"))
+_HEX = characters("09", "AF", "af")
+_D = characters(*"Dd")
+# Half of a surrogate pair is no text.
+_ESCAPED_PAIR = sequence(
+    _D, characters("89", "AB", "ab"), _HEX, _HEX, Literal("\\u"), _D, characters("CF", "cf"), _HEX, _HEX
+)
+_ANY_CODE = choice(
+    sequence(characters("09", "AC", "EF", "ac", "ef"), _HEX, _HEX, _HEX),
+    sequence(_D, characters("07"), _HEX, _HEX),
+    _ESCAPED_PAIR,
+)
+_SIMPLE = choice(characters(*'"\\/bfnrt'), sequence(Literal("u"), _ANY_CODE))
 
 JSON_VALUES = EscapedValues(
     '"',
     {**_CONTROLS, **_SHORT, "\b": "\\b", "\f": "\\f"},
     sequence(_BACKSLASH, choice(characters(*'"\\bfnrt'), _CONTROL)),
+    sequence(_BACKSLASH, _SIMPLE),
     excluding(characters("\0\x1f", '"', "\\", "\ud800\udfff")),
 )
+_PYTHON_ESCAPE = sequence(_BACKSLASH, characters(*"\\'\"nrt"))
 PYTHON_VALUES = EscapedValues(
     "'\"",
     _SHORT,
-    sequence(_BACKSLASH, characters(*"\\'\"nrt")),
+    _PYTHON_ESCAPE,
+    _PYTHON_ESCAPE,
     excluding(characters("\0\x1f", '"', "'", "\\", "\ud800\udfff")),
     true="True",
     false="False",
