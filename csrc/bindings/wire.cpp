@@ -219,8 +219,10 @@ WireOptions read_wire_options(const py::str& model, const py::object& id, const 
                               const py::object& n, bool stream, bool sse, bool include_usage,
                               const std::string& reasoning_field, const py::str& reasoning_events,
                               const py::object& prompt_token_count, const py::object& extra,
-                              const py::str& incomplete_calls) {
+                              const py::str& incomplete_calls,
+                              const std::vector<std::string>& custom_tools) {
   WireOptions options;
+  options.custom_tools = custom_tools;
   options.model = read_text(model);
   options.id = text_of(id);
   if (!created.is_none()) {
@@ -321,24 +323,27 @@ void register_wire(py::module_& module) {
   py::class_<PyWireWriter> writer(module, "WireWriter", py::is_final());
   writer
       .def(py::init(&make_writer<py::str, py::object, py::object, py::object, bool, bool, bool,
-                                 std::string, py::str, py::object, py::object, py::str>),
+                                 std::string, py::str, py::object, py::object, py::str,
+                                 std::vector<std::string>>),
            py::arg("protocol"), py::kw_only(), py::arg("model"), py::arg("id") = py::none(),
            py::arg("created") = py::none(), py::arg("n") = 1, py::arg("stream") = true,
            py::arg("sse") = true, py::arg("include_usage") = false,
            py::arg("reasoning_field") = "reasoning_content",
            py::arg("reasoning_events") = "summary", py::arg("prompt_token_count") = 0,
-           py::arg("extra") = py::none(), py::arg("incomplete_calls") = "forward")
+           py::arg("extra") = py::none(), py::arg("incomplete_calls") = "forward",
+           py::arg("custom_tools") = std::vector<std::string>())
       .def("snapshot", &snapshot_writer, py::kw_only(), py::arg("key") = py::bytes())
-      .def_static("restore",
-                  &restore<py::str, py::object, py::object, py::object, bool, bool, bool,
-                           std::string, py::str, py::object, py::object, py::str>,
-                  py::arg("snapshot"), py::arg("protocol"), py::kw_only(),
-                  py::arg("key") = py::bytes(), py::arg("model"), py::arg("id") = py::none(),
-                  py::arg("created") = py::none(), py::arg("n") = 1, py::arg("stream") = true,
-                  py::arg("sse") = true, py::arg("include_usage") = false,
-                  py::arg("reasoning_field") = "reasoning_content",
-                  py::arg("reasoning_events") = "summary", py::arg("prompt_token_count") = 0,
-                  py::arg("extra") = py::none(), py::arg("incomplete_calls") = "forward")
+      .def_static(
+          "restore",
+          &restore<py::str, py::object, py::object, py::object, bool, bool, bool, std::string,
+                   py::str, py::object, py::object, py::str, std::vector<std::string>>,
+          py::arg("snapshot"), py::arg("protocol"), py::kw_only(), py::arg("key") = py::bytes(),
+          py::arg("model"), py::arg("id") = py::none(), py::arg("created") = py::none(),
+          py::arg("n") = 1, py::arg("stream") = true, py::arg("sse") = true,
+          py::arg("include_usage") = false, py::arg("reasoning_field") = "reasoning_content",
+          py::arg("reasoning_events") = "summary", py::arg("prompt_token_count") = 0,
+          py::arg("extra") = py::none(), py::arg("incomplete_calls") = "forward",
+          py::arg("custom_tools") = std::vector<std::string>())
       .def("begin", &begin)
       .def("end", &end, py::arg("usage") = py::none(), py::kw_only(),
            py::arg("stop_sequence") = py::none())

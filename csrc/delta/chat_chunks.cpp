@@ -143,12 +143,14 @@ class ChatChunks final : public OpenaiChunks {
     append_number(std::int64_t{delta.index}, out);
     if (delta.kind == EventKind::tool_call_begin) {
       append_field("id", delta.id, out);
-      out += ",\"type\":\"function\",\"function\":{\"name\":";
+      out += delta.is_custom ? ",\"type\":\"custom\",\"custom\":{\"name\":"
+                             : ",\"type\":\"function\",\"function\":{\"name\":";
       append_json_line_string(delta.name, out);
-      out += ",\"arguments\":\"";
+      out += ',';
     } else {
-      out += ",\"function\":{\"arguments\":\"";
+      out += delta.is_custom ? ",\"custom\":{" : ",\"function\":{";
     }
+    out += delta.is_custom ? "\"input\":\"" : "\"arguments\":\"";
   }
 
   void close_chunk(std::string_view finish_reason, std::string& out) {

@@ -86,9 +86,10 @@ void append_chat_message(const std::vector<Part>& parts, ReasoningField field, s
       before = ',';
       out += "{\"id\":";
       append_json_line_string(part.id, out);
-      out += ",\"type\":\"function\",\"function\":{\"name\":";
+      out += part.is_custom ? ",\"type\":\"custom\",\"custom\":{\"name\":"
+                            : ",\"type\":\"function\",\"function\":{\"name\":";
       append_json_line_string(part.name, out);
-      out += ",\"arguments\":";
+      out += part.is_custom ? ",\"input\":" : ",\"arguments\":";
       append_json_line_string(part.text, out);
       out += "}}";
     }

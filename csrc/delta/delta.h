@@ -25,12 +25,15 @@ struct Delta {
   std::string reason;  // of malformed: the problem
   TokenSpan span;      // positions of its token ids
   std::vector<TokenId> token_ids;
+  bool is_custom =
+      false;  // of a custom tool's call; a WireWriter decides it, and then decodes the text
 
   void visit(Archive& archive) {
     archive.choice(kind, EventKind::call_text);
     archive.choice(status, CallStatus::malformed);
     archive.choice(finish_reason, FinishReason::cancelled);
     archive(index, choice, text, id, name, reason, span, token_ids);
+    archive.scratch(is_custom);
   }
 };
 

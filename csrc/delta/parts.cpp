@@ -67,6 +67,7 @@ Part& Parts::open(const Delta& delta) {
   if (part.kind == PartKind::call) {
     part.id = delta.id;
     part.name = delta.name;
+    part.is_custom = delta.is_custom;
   }
   return part;
 }

@@ -18,16 +18,17 @@ enum class PartKind : std::uint8_t { text, reasoning, call };
 struct Part {
   PartKind kind = PartKind::text;
   bool is_open = true;
+  bool is_custom = false;                      // a call of a custom tool
   CallStatus status = CallStatus::incomplete;  // also of text: incomplete if the end was cut off
   std::string id = {};                         // of a call
   std::string name = {};
-  std::string text = {};  // or a call's arguments; empty if texts are not kept
+  std::string text = {};  // or a call's arguments or input; empty if texts are not kept
   std::vector<TokenLogprob> logprobs = {};
 
   void visit(Archive& archive) {
     archive.choice(kind, PartKind::call);
     archive.choice(status, CallStatus::malformed);
-    archive(is_open, id, name, text, logprobs);
+    archive(is_open, is_custom, id, name, text, logprobs);
   }
 };
 

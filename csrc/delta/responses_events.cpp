@@ -49,6 +49,7 @@ constexpr Words kReasoningSummary = {"rs_",
                                      "response.reasoning_summary_text",
                                      "text"};
 constexpr Words kCall = {"fc_", "", "", "", "response.function_call_arguments", "arguments"};
+constexpr Words kCustomCall = {"ctc_", "", "", "", "response.custom_tool_call_input", "input"};
 
 class ResponsesEvents final : public WireWriter {
  public:
@@ -167,9 +168,9 @@ class ResponsesEvents final : public WireWriter {
  private:
   static const WireError kModelFailed;
 
-  const Words& words_of(PartKind kind) const {
-    if (kind == PartKind::text) return kText;
-    if (kind == PartKind::call) return kCall;
+  const Words& words_of(const Part& part) const {
+    if (part.kind == PartKind::text) return kText;
+    if (part.kind == PartKind::call) return part.is_custom ? kCustomCall : kCall;
     return options().reasoning_events == ReasoningEvents::summary ? kReasoningSummary
                                                                   : kReasoningText;
   }
@@ -213,7 +214,7 @@ class ResponsesEvents final : public WireWriter {
   std::int64_t place() const { return static_cast<std::int64_t>(parts_.count()) - 1; }
 
   void append_item_id(const Part& part, std::size_t index, std::string& out) const {
-    out.append("\"").append(words_of(part.kind).id_prefix);
+    out.append("\"").append(words_of(part).id_prefix);
     append_json_line_escaped(item_suffix_, out);
     append_number(static_cast<std::int64_t>(index), out);
     out += '"';
@@ -224,13 +225,13 @@ class ResponsesEvents final : public WireWriter {
     out += ",\"item_id\":";
     append_item_id(parts_.last(), parts_.count() - 1, out);
     append_field("output_index", place(), out);
-    const std::string_view index = words_of(parts_.last().kind).part_index;
+    const std::string_view index = words_of(parts_.last()).part_index;
     if (!index.empty()) append_field(index, std::int64_t{0}, out);
   }
 
   // The inner part of a text or reasoning item.
   void append_part(const Part& part, std::string& out) const {
-    out.append("{\"type\":\"").append(words_of(part.kind).part_type).append("\"");
+    out.append("{\"type\":\"").append(words_of(part).part_type).append("\"");
     append_field("text", part.text, out);
     if (part.kind == PartKind::text) {
       out += ",\"annotations\":[],\"logprobs\":";
@@ -266,10 +267,10 @@ class ResponsesEvents final : public WireWriter {
         break;
       }
       case PartKind::call:
-        out += ",\"type\":\"function_call\"";
+        out += part.is_custom ? ",\"type\":\"custom_tool_call\"" : ",\"type\":\"function_call\"";
         append_field("call_id", part.id, out);
         append_field("name", part.name, out);
-        append_field("arguments", part.text, out);
+        append_field(words_of(part).done_field, part.text, out);
         break;
     }
     append_field("status", status, out);
@@ -283,7 +284,7 @@ class ResponsesEvents final : public WireWriter {
     out += ",\"item\":";
     append_item(parts_.last(), parts_.count() - 1, true, out);
     close_event(out);
-    const Words& words = words_of(parts_.last().kind);
+    const Words& words = words_of(parts_.last());
     if (words.part_type.empty()) return;
     open_event(words.part_event, ".added", out);
     append_address(out);
@@ -294,20 +295,20 @@ class ResponsesEvents final : public WireWriter {
 
   void open_delta(std::string& out) {
     delta_is_open_ = true;
-    open_event(words_of(parts_.last().kind).delta_event, ".delta", out);
+    open_event(words_of(parts_.last()).delta_event, ".delta", out);
     append_address(out);
     out += ",\"delta\":\"";
   }
 
   void write_done(std::string& out) {
     const Part& part = parts_.last();
-    const Words& words = words_of(part.kind);
+    const Words& words = words_of(part);
     // Clients run a call when its arguments are done. A call that was cut off therefore has no such
     // event.
     if (part.kind != PartKind::call || part.status == CallStatus::complete) {
       open_event(words.delta_event, ".done", out);
       append_address(out);
-      if (part.kind == PartKind::call) append_field("name", part.name, out);
+      if (part.kind == PartKind::call && !part.is_custom) append_field("name", part.name, out);
       append_field(words.done_field, part.text, out);
       if (part.kind == PartKind::text) {
         out += ",\"logprobs\":";

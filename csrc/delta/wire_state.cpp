@@ -13,6 +13,7 @@ namespace {
 std::uint64_t fingerprint_of(const WireOptions& options) {
   std::uint64_t hash = unspool::fingerprint_of(options.model);
   hash = unspool::fingerprint_of(options.extra, hash);
+  for (const std::string& name : options.custom_tools) hash = unspool::fingerprint_of(name, hash);
   std::string rest;
   Archive archive(rest);
   std::int32_t n = options.n;

@@ -218,6 +218,27 @@ void WireWriter::take_checked(const Delta& delta, Answer& answer, std::string& o
   // The counts come from the spans, in case the host does not count tokens itself.
   answer.token_count = std::max(answer.token_count, delta.span.end);
   if (delta.kind == EventKind::finish) answer.finish_reason = delta.finish_reason;
+  if (delta.kind == EventKind::tool_call_begin) {
+    const std::vector<std::string>& names = options_.custom_tools;
+    answer.call_is_custom = std::find(names.begin(), names.end(), delta.name) != names.end();
+    answer.input = {};
+  }
+  const bool is_of_call =
+      delta.kind == EventKind::tool_call_begin || delta.kind == EventKind::tool_call_arguments;
+  is_of_call&& answer.call_is_custom ? take_custom(delta, answer, out)
+                                     : take_shown(delta, answer, out);
+}
+
+// The client gets the decoded text.
+void WireWriter::take_custom(const Delta& delta, Answer& answer, std::string& out) {
+  Delta custom = delta;
+  custom.is_custom = true;
+  custom.text.clear();
+  answer.input.read(delta.text, custom.text);
+  take_shown(custom, answer, out);
+}
+
+void WireWriter::take_shown(const Delta& delta, Answer& answer, std::string& out) {
   if (options_.stream) {
     put(delta, out);
   } else {
@@ -255,7 +276,9 @@ void WireWriter::write_all(const Deltas& deltas, std::string& out) {
   if (!options_.stream) return;
   flush(out);
   const Delta& last = delta_of(deltas.back());
-  const bool is_one = deltas.size() == 1 && !withholds && is_fragment(last);
+  const bool is_decoded = last.kind == EventKind::tool_call_arguments &&
+                          answers_[static_cast<std::size_t>(last.choice)].call_is_custom;
+  const bool is_one = deltas.size() == 1 && !withholds && !is_decoded && is_fragment(last);
   // `write_next` may continue only what a lone fragment wrote: then the next frame differs in
   // nothing but its text.
   const bool goes_on =
@@ -408,6 +431,11 @@ std::vector<TokenLogprob> WireWriter::take_logprobs(std::int32_t choice) {
 }
 
 std::unique_ptr<WireWriter> make_wire_writer(WireProtocol protocol, WireOptions options) {
+  const bool has_custom =
+      protocol == WireProtocol::chat_completions || protocol == WireProtocol::responses;
+  if (!options.custom_tools.empty() && !has_custom) {
+    throw ArgumentError("custom_tools is for chat_completions and responses; leave it out");
+  }
   switch (protocol) {
     case WireProtocol::chat_completions: return make_chat_chunks(std::move(options));
     case WireProtocol::completions: return make_text_completions(std::move(options));

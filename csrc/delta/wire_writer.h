@@ -24,6 +24,7 @@
 
 #include "delta/chat_writer.h"
 #include "delta/delta.h"
+#include "delta/input_reader.h"
 #include "delta/logprobs.h"
 #include "delta/parts.h"
 #include "delta/sse.h"
@@ -60,6 +61,8 @@ struct WireOptions {
   ReasoningEvents reasoning_events = ReasoningEvents::summary;
   IncompleteCalls incomplete_calls = IncompleteCalls::forward;
   std::uint64_t prompt_token_count = 0;
+  // Tools whose calls are sent with their text, and not with arguments; chat and responses only.
+  std::vector<std::string> custom_tools = {};
   std::string extra = {};  // a JSON object: additional members of each chunk or response
 };
 
@@ -214,9 +217,11 @@ class WireWriter {
     std::uint64_t token_count = 0;
     WholeCalls whole_calls;
     std::int32_t bare_call = -1;  // the open call, if none of its arguments have arrived
+    bool call_is_custom = false;
+    InputReader input;
 
     void visit(Archive& archive) {
-      archive(parts, logprobs, token_count, whole_calls, bare_call);
+      archive(parts, logprobs, token_count, whole_calls, bare_call, call_is_custom, input);
       archive.choice(finish_reason, FinishReason::cancelled);
     }
   };
@@ -257,6 +262,8 @@ class WireWriter {
   void take(const Delta& delta, std::string& out);
   void take_whole(const Delta& delta, std::string& out);
   void take_checked(const Delta& delta, Answer& answer, std::string& out);
+  void take_custom(const Delta& delta, Answer& answer, std::string& out);
+  void take_shown(const Delta& delta, Answer& answer, std::string& out);
   Ending finish(const Usage& usage, std::string_view stop_sequence);
   template <typename Deltas>
   void write_all(const Deltas& deltas, std::string& out);

@@ -1040,6 +1040,8 @@ class WireWriter:
             …).
         incomplete_calls: "forward" writes what was read of a call that is cut off or malformed. "withhold"
             omits such calls, and writes each other call in one piece once it is complete.
+        custom_tools: Names of tools of type "custom". Their calls are written as the protocols (chat_completions and
+            responses) write those: with the text of their argument `input`.
 
     Raises:
         ArgumentError: An option has an invalid value, or `extra` sets a member that the writer itself writes.
@@ -1061,6 +1063,7 @@ class WireWriter:
         prompt_token_count: int = 0,
         extra: Mapping[str, Any] | None = None,
         incomplete_calls: str = "forward",
+        custom_tools: Sequence[str] = (),
     ) -> None: ...
     def begin(self) -> bytes:
         """Return the bytes before the first delta, possibly none; `write` calls it if you have not.
@@ -1156,6 +1159,7 @@ class WireWriter:
         prompt_token_count: int = 0,
         extra: Mapping[str, Any] | None = None,
         incomplete_calls: str = "forward",
+        custom_tools: Sequence[str] = (),
     ) -> WireWriter:
         """Return a writer that continues after the bytes written before the snapshot.
 
