@@ -246,6 +246,10 @@ class Answer:
             extra=request.echo,
             incomplete_calls=self._incomplete_calls,
             prompt_token_count=prompt_token_count,
+            # The other protocols have calls of functions only.
+            custom_tools=request.tools.custom
+            if request.protocol in ("chat_completions", "responses")
+            else (),
         )
 
     def _fail(self, writer: WireWriter, error: Exception) -> bytes:

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 from unspool.generation.prompts.history import prepare_messages
 from unspool.serve.api_errors import ApiError
 from unspool.serve.content import Content, text_of
-from unspool.serve.wire import Ignored, Wire, refused
+from unspool.serve.wire import Ignored, Wire, refused, unfit
 
-__all__ = ["ChatMessage", "call_of", "read_chat"]
+__all__ = ["ChatMessage", "call_of", "custom_call_of", "read_chat"]
 
 
 class CalledFunction(Wire, forbid_unknown_fields=False, kw_only=True):
@@ -20,12 +20,22 @@ class CalledFunction(Wire, forbid_unknown_fields=False, kw_only=True):
     arguments: str | None = None
 
 
+class CalledCustom(Wire, forbid_unknown_fields=False, kw_only=True):
+    """The call of a custom tool."""
+
+    name: str
+    input: str = ""
+
+
 class ToolCall(Wire, forbid_unknown_fields=False, kw_only=True):
     """A call of an earlier answer."""
 
     id: str
-    type: Annotated[Any, refused("function", why="calls are to functions")] = "function"
-    function: CalledFunction
+    type: Annotated[Any, refused("function", "custom", why="calls are to functions and custom tools")] = (
+        "function"
+    )
+    function: CalledFunction | None = None
+    custom: CalledCustom | None = None
 
 
 class Message(Wire, tag_field="role", kw_only=True):
@@ -83,14 +93,25 @@ def _read(message: Any) -> dict[str, Any]:
         if reasoning := message.reasoning_content or message.reasoning:
             read["reasoning_content"] = reasoning
         if message.tool_calls:
-            read["tool_calls"] = [
-                call_of(call.id, call.function.name, call.function.arguments) for call in message.tool_calls
-            ]
+            read["tool_calls"] = list(map(_call, message.tool_calls))
         content = message.refusal if content is None else content
     elif isinstance(message, ToolMessage):
         read["tool_call_id"] = message.tool_call_id
     read["content"] = text_of(content)
     return read
+
+
+def _call(call: ToolCall) -> dict[str, Any]:
+    if call.custom is not None:
+        return custom_call_of(call.id, call.custom.name, call.custom.input)
+    if call.function is None:
+        raise unfit("messages", f"the call '{call.id}' has neither 'function' nor 'custom'")
+    return call_of(call.id, call.function.name, call.function.arguments)
+
+
+def custom_call_of(id: str, name: str, input: str) -> dict[str, Any]:
+    """A call of a custom tool."""
+    return {"id": id, "type": "custom", "custom": {"name": name, "input": input}}
 
 
 def call_of(id: str, name: str, arguments: str | None) -> dict[str, Any]:

@@ -12,11 +12,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from unspool.core.schema.schema_check import check
+from unspool.core.stream.custom_tools import CUSTOM_SCHEMA
 from unspool.errors import ArgumentError
 from unspool.serve.api_errors import ApiError, shortened
+from unspool.serve.tools import said_of
 from unspool.writing.grammar.json_schema import normalise, normalise_arguments
 from unspool.writing.grammar.response import response_grammar
-from unspool.writing.grammar.tools import is_strict
+from unspool.writing.grammar.tools import custom_text, is_strict
 
 if TYPE_CHECKING:
     from unspool.core.stream.message import Message
@@ -49,11 +51,15 @@ def check_schemas(request: GenerationRequest) -> None:
         except ArgumentError as error:
             raise ArgumentError(f"the response's schema: {error}") from None
     for tool in filter(is_strict, request.tools.shown or ()):
-        function = tool["function"]
+        said = said_of(tool)
         try:
-            normalise_arguments(function.get("parameters"))
+            if (text := custom_text(tool)) is None:
+                normalise_arguments(said.get("parameters"))
+            else:
+                response_grammar(text)
         except ArgumentError as error:
-            raise ArgumentError(f"the parameters of '{function['name']}': {error}") from None
+            what = "parameters" if text is None else "format"
+            raise ArgumentError(f"the {what} of '{said['name']}': {error}") from None
 
 
 def no_tool_call(request: GenerationRequest, text: str) -> ApiError:
@@ -83,13 +89,15 @@ def check_values(request: GenerationRequest, message: Message) -> None:
         elif not request.response.admits(message.content):
             name = request.response.name
             raise _misfit(f"the answer does not fit the {name} of the request", message.content, name)
-    strict = {
-        tool["function"]["name"]: tool["function"] for tool in request.tools.shown or () if is_strict(tool)
-    }
+    strict = {said_of(tool)["name"]: tool for tool in request.tools.shown or () if is_strict(tool)}
     for call in calls:
-        if call.name in strict:
-            schema = strict[call.name].get("parameters")
-            _check(call.arguments, schema, f"the call of '{call.name}'", "tools")
+        if call.name not in strict:
+            continue
+        tool, what = strict[call.name], f"the call of '{call.name}'"
+        text = custom_text(tool)
+        _check(call.arguments, CUSTOM_SCHEMA if text else said_of(tool).get("parameters"), what, "tools")
+        if text is not None and not text.admits(json.loads(call.arguments)["input"]):
+            raise _misfit(f"{what} does not match its {text.name}", call.arguments, "tools")
 
 
 def _check(text: str, schema: Mapping[str, Any] | None, what: str, param: str) -> None:

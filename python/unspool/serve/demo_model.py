@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from unspool._core import DeltaChannel
+from unspool.core.stream.custom_tools import as_function
 from unspool.core.stream.stream_options import StopIn
 from unspool.errors import ArgumentError
 from unspool.formats.format_file import FormatFile, formats, get_format
@@ -17,6 +18,7 @@ from unspool.generation.delta_stream import DeltaStream
 from unspool.generation.worker import GenerationWorker
 from unspool.serve.demo_run import DemoAnswer, DemoRun
 from unspool.serve.example_value import example_value
+from unspool.serve.tools import said_of
 from unspool.streams.parser import ChannelParser
 from unspool.testing.cases import Case, shipped_cases
 from unspool.writing.grammar.json_schema import normalise
@@ -189,7 +191,7 @@ class DemoModel:
         if named is not None:
             return named
         if wants.calls and self._file.has_tools:
-            offered = {tool["function"]["name"] for tool in wants.tools or ()}
+            offered = {said_of(tool)["name"] for tool in wants.tools or ()}
             fitting = [case for case in _calling_cases(self._file.name) if _names(case) <= offered]
             return _nth(fitting, number) or self._made_up_call(wants)
         if wants.schema is not None:
@@ -199,7 +201,7 @@ class DemoModel:
         return _nth(fitting, number) or self._made_up("", "This is the answer of a demo.", [], None)
 
     def _made_up_call(self, wants: _Wants) -> Case:
-        tools = [dict(tool["function"]) for tool in wants.tools or ()]
+        tools = [dict(as_function(tool)["function"]) for tool in wants.tools or ()]
         name = tools[0]["name"]
         arguments = example_value(tools[0].get("parameters") or {})
         # A tool without parameters takes no arguments.

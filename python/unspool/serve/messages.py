@@ -210,10 +210,13 @@ _CHOICES = {"auto": "auto", "any": "required", "none": "none"}
 def _tools(body: CountRequest) -> Tools:
     functions = [
         {
-            "name": tool.name,
-            "description": tool.description,
-            "parameters": tool.input_schema,
-            "strict": tool.strict,
+            "type": "function",
+            "function": {
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": tool.input_schema,
+                "strict": tool.strict,
+            },
         }
         for tool in body.tools or ()
     ]

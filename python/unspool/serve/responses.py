@@ -7,12 +7,12 @@ from typing import Annotated, Any, Literal
 
 from unspool.generation.prompts.history import prepare_messages
 from unspool.serve.api_errors import ApiError
-from unspool.serve.chat_messages import call_of
+from unspool.serve.chat_messages import call_of, custom_call_of
 from unspool.serve.content import Content, text_of
 from unspool.serve.requests import GenerationRequest
 from unspool.serve.response_format import FlatFormat
 from unspool.serve.shared_fields import ChatFields, Count, ReasoningFields, Stop, TopLogprobs, logprob_count
-from unspool.serve.tools import FunctionTool, ToolChoice, read_tools, unsupported_tool
+from unspool.serve.tools import CustomPart, FunctionTool, ToolChoice, read_tools, unsupported_tool
 from unspool.serve.wire import Ignored, Wire, kinds, refused, take, unfit
 
 __all__ = ["ResponseRequest", "read_response_request"]
@@ -53,6 +53,19 @@ class OutputItem(Item, tag="function_call_output", kw_only=True):
     output: Content
 
 
+class CustomCallItem(Item, tag="custom_tool_call", kw_only=True):
+    call_id: str
+    name: str
+    input: str
+
+
+class CustomOutputItem(Item, tag="custom_tool_call_output", kw_only=True):
+    call_id: str
+    output: Content
+
+
+InputItem = MessageItem | ReasoningItem | CallItem | OutputItem | CustomCallItem | CustomOutputItem
+
 _Accepted = kinds(
     "unsupported_content",
     "'{path}' is of type '{kind}'; this server accepts messages, calls, their results and reasoning",
@@ -71,6 +84,12 @@ class ResponseTool(Wire, tag_field="type", tag="function", kw_only=True):
     function: FunctionTool | None = None
 
 
+class ResponseCustom(CustomPart, tag_field="type", tag="custom", kw_only=True):
+    """A tool that takes a text."""
+
+    defer_loading: Ignored = None
+
+
 class TextOptions(Wire, kw_only=True):
     format: FlatFormat | None = None
     verbosity: Annotated[Any, refused("medium", why="the model has no such switch")] = None
@@ -86,9 +105,11 @@ _NOTHING_KEPT = "nothing is kept between two requests; send all items in 'input'
 class ResponseRequest(ChatFields, kw_only=True):
     """A body of Responses."""
 
-    input: str | list[Annotated[MessageItem | ReasoningItem | CallItem | OutputItem, _Accepted]]
+    input: str | list[Annotated[InputItem, _Accepted]]
     instructions: str | None = None
-    tools: list[Annotated[ResponseTool, unsupported_tool("function")]] | None = None
+    tools: list[Annotated[ResponseTool | ResponseCustom, unsupported_tool("function", "custom")]] | None = (
+        None
+    )
     tool_choice: ToolChoice = None
     parallel_tool_calls: bool = True
     max_output_tokens: Count | None = None
@@ -116,7 +137,7 @@ def read_response_request(data: Any) -> GenerationRequest:
         protocol="responses",
         model=body.model,
         prompt=prompt + _read_input(body.input),
-        tools=read_tools(_functions(data.get("tools")), body.tool_choice, body.parallel_tool_calls),
+        tools=read_tools(_tools(data.get("tools")), body.tool_choice, body.parallel_tool_calls),
         sampling=body.sampling(
             body.max_output_tokens, body.stop, logprobs=_logprobs(body), budget=reasoning.max_tokens
         ),
@@ -174,20 +195,28 @@ def _add_item(chat: list[dict[str, Any]], item: Any) -> None:
     elif isinstance(item, ReasoningItem):
         text = text_of(item.content) or text_of(item.summary)
         chat.append({"role": "assistant", "content": "", "reasoning_content": text})
-    elif isinstance(item, CallItem):
+    elif isinstance(item, (CallItem, CustomCallItem)):
         if not is_answering:
             chat.append({"role": "assistant", "content": ""})
-        chat[-1].setdefault("tool_calls", []).append(call_of(item.call_id, item.name, item.arguments))
+        call = (
+            custom_call_of(item.call_id, item.name, item.input)
+            if isinstance(item, CustomCallItem)
+            else call_of(item.call_id, item.name, item.arguments)
+        )
+        chat[-1].setdefault("tool_calls", []).append(call)
     else:
         chat.append({"role": "tool", "tool_call_id": item.call_id, "content": text_of(item.output)})
 
 
-def _functions(tools: list[Mapping[str, Any]] | None) -> list[dict[str, Any]]:
-    """The tools' functions as the client wrote them, which templates show in this order."""
-    functions = []
+def _tools(tools: list[Mapping[str, Any]] | None) -> list[dict[str, Any]]:
+    """The tools as the client wrote them, in the shape of chat completions; templates show them in this order."""
+    found = []
     for index, tool in enumerate(tools or ()):
         path, apart = f"tools[{index}]", ("type", "defer_loading", "function")
         flat = {name: value for name, value in tool.items() if name not in apart and value is not None}
+        if tool.get("type") == "custom":
+            found.append({"type": "custom", "custom": flat})
+            continue
         function = tool.get("function")
         if function is not None and flat:
             raise unfit(
@@ -195,5 +224,5 @@ def _functions(tools: list[Mapping[str, Any]] | None) -> list[dict[str, Any]]:
             )
         if function is None and "name" not in flat:
             raise unfit(f"{path}.name", f"'{path}.name' is missing")
-        functions.append(flat if function is None else function)
-    return functions
+        found.append({"type": "function", "function": flat if function is None else function})
+    return found

@@ -8,10 +8,22 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
+from unspool.core.stream.custom_tools import custom_names, custom_syntax
+from unspool.errors import ArgumentError
 from unspool.serve.api_errors import ApiError
 from unspool.serve.wire import Ignored, Wire, kinds, unfit
 
-__all__ = ["ChatTool", "FunctionTool", "ToolChoice", "Tools", "offered_in", "read_tools", "unsupported_tool"]
+__all__ = [
+    "ChatTool",
+    "CustomPart",
+    "FunctionTool",
+    "ToolChoice",
+    "Tools",
+    "offered_in",
+    "read_tools",
+    "said_of",
+    "unsupported_tool",
+]
 
 
 class FunctionTool(Wire, kw_only=True):
@@ -23,10 +35,10 @@ class FunctionTool(Wire, kw_only=True):
     strict: bool | None = None
 
 
-def unsupported_tool(only: str) -> Meta:
-    """For the annotation of a tool: the error for tools of other types."""
+def unsupported_tool(*known: str) -> Meta:
+    """For the annotation of a tool: the error for tools of other types than these; the first is the default."""
     says = "'{path}' is a tool of type '{kind}', which this server does not have; use"
-    return kinds("unsupported_tool", f"{says} '{only}'", only)
+    return kinds("unsupported_tool", f"{says} {' or '.join(map(repr, known))}", known[0])
 
 
 class _ChatTool(Wire, tag_field="type", tag="function", kw_only=True):
@@ -34,7 +46,20 @@ class _ChatTool(Wire, tag_field="type", tag="function", kw_only=True):
     cache_control: Ignored = None
 
 
-ChatTool = Annotated[_ChatTool, unsupported_tool("function")]
+class CustomPart(Wire, kw_only=True):
+    """A tool that takes a text, perhaps one that a grammar admits."""
+
+    name: str
+    description: str | None = None
+    format: dict[str, Any] | None = None
+
+
+class _ChatCustom(Wire, tag_field="type", tag="custom", kw_only=True):
+    custom: CustomPart
+    cache_control: Ignored = None
+
+
+ChatTool = Annotated[_ChatTool | _ChatCustom, unsupported_tool("function", "custom")]
 
 _CHOICES = '\'auto\', \'none\', \'required\' or {"type": "function", "function": {"name": ...}}'
 
@@ -67,26 +92,38 @@ class Tools:
             return None
         if self.choice in ("auto", "required") or self.offered is None:
             return self.offered
-        return [tool for tool in self.offered if tool["function"]["name"] == self.choice]
+        return [tool for tool in self.offered if said_of(tool)["name"] == self.choice]
+
+    @property
+    def custom(self) -> list[str]:
+        """The names of those that take a text."""
+        return sorted(custom_names(self.offered))
+
+
+def said_of(tool: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a tool with its name."""
+    found: dict[str, Any] = tool["custom" if tool["type"] == "custom" else "function"]
+    return found
 
 
 def offered_in(data: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The functions of a body's tools as the client wrote them, which templates show in this order."""
-    return [tool["function"] for tool in data.get("tools") or ()]
+    """A body's tools as the client wrote them, which templates show in this order."""
+    return [{"type": "function", **tool} for tool in data.get("tools") or ()]
 
 
-def read_tools(functions: list[dict[str, Any]], choice: Any = None, is_parallel: bool = True) -> Tools:
+def read_tools(tools: list[dict[str, Any]], choice: Any = None, is_parallel: bool = True) -> Tools:
     """Tools in the shape of chat completions.
 
     Args:
-        functions: Each with a name; fields that are null are left out.
+        tools: Each with its type and name; fields that are null are left out.
         choice: The choice in the shape of chat completions; None: "auto".
 
     Raises:
         ApiError: 400 for two tools of one name, or a choice that is no tool; 422 for another choice.
     """
     offered: dict[str, dict[str, Any]] = {}
-    for index, function in enumerate(functions):
+    for index, tool in enumerate(tools):
+        function = said_of(tool)
         path, name = f"tools[{index}]", function["name"]
         if not name:
             raise unfit(path, f"'{path}' has an empty name")
@@ -94,7 +131,11 @@ def read_tools(functions: list[dict[str, Any]], choice: Any = None, is_parallel:
             message = f"'{path}' is named '{name}', as another tool is; give each a name of its own"
             raise ApiError(400, message, param=path)
         said = {key: value for key, value in function.items() if value is not None}
-        offered[name] = {"type": "function", "function": said}
+        offered[name] = {"type": tool["type"], ("custom" if tool["type"] == "custom" else "function"): said}
+        try:
+            custom_syntax(said)
+        except ArgumentError as error:
+            raise ApiError(400, f"'{path}': {error}", code="invalid_argument", param=path) from None
     chosen = _read_choice(choice)
     if not offered and chosen not in ("auto", "none"):
         raise _wrong_choice(f"tool_choice is '{chosen}', and there are no tools; send 'tools'")
@@ -110,8 +151,8 @@ def _read_choice(choice: Any) -> str:
         return "auto"
     if choice in ("auto", "none", "required"):
         return str(choice)
-    if isinstance(choice, dict) and choice.get("type") == "function":
-        inner = choice.get("function")
+    if isinstance(choice, dict) and choice.get("type") in ("function", "custom"):
+        inner = choice.get(choice["type"])
         name = inner.get("name") if isinstance(inner, dict) else choice.get("name")
         if name in ("auto", "none", "required"):
             raise _wrong_choice(

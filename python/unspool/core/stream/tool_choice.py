@@ -26,7 +26,7 @@ def read_tool_choice(
     if choice in ("required", "any"):
         return None, True, False
     if isinstance(choice, Mapping):
-        name = (choice.get("function") or choice).get("name")
+        name = (choice.get("function") or choice.get("custom") or choice).get("name")
         if not isinstance(name, str):
             raise ArgumentError("tool_choice names no tool; write {'function': {'name': ...}}")
         choice = name

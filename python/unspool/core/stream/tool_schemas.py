@@ -7,6 +7,7 @@ from typing import Any
 
 from unspool._core import ToolSchemas
 from unspool.core.recent import Recent
+from unspool.core.stream.custom_tools import CUSTOM_SCHEMA, custom_part
 from unspool.errors import ArgumentError
 
 __all__ = ["compile_tools", "read_tool"]
@@ -43,7 +44,8 @@ def read_tool(index: int, tool: Any) -> tuple[str, str]:
     data = tool.model_dump() if hasattr(tool, "model_dump") else tool
     if not isinstance(data, Mapping):
         raise ArgumentError(f"tools[{index}] is a {type(tool).__name__}; pass a dict")
-    function = data.get("function") or data
+    part = custom_part(data)
+    function = data.get("function") or data if part is None else part
     if not isinstance(function, Mapping):
         raise ArgumentError(f"tools[{index}]['function'] is a {type(function).__name__}; pass a dict")
     name = function.get("name")
@@ -53,6 +55,8 @@ def read_tool(index: int, tool: Any) -> tuple[str, str]:
         raise ArgumentError(
             f"the name of tools[{index}] has a lone surrogate, which no output can hold; rename it"
         )
+    if part is not None:
+        return name, _to_json(CUSTOM_SCHEMA)
     schema = function.get("parameters") or function.get("input_schema") or {}
     try:
         return name, _to_json(schema)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from unspool.core.stream.custom_tools import as_function_call
 from unspool.errors import LearnError
 from unspool.formats.learning.probe import (
     CALLS,
@@ -203,6 +204,7 @@ _SHORT_ID = re.compile("[A-Za-z0-9]{9}")
 
 
 def _call(call: Mapping[str, Any], form: HistoryForm, ids: dict[str, str]) -> dict[str, Any]:
+    call = as_function_call(call)
     function = call.get("function")
     if not isinstance(function, Mapping):  # in a form of the template's own
         return dict(call)

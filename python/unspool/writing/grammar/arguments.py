@@ -5,16 +5,19 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from collections.abc import Sequence as List
 from dataclasses import dataclass, field
 from typing import Any
 
 from unspool._core import Edge, ParameterShape, Shape
 from unspool.errors import ArgumentError
+from unspool.writing.grammar.custom_text import Ended, as_string
 from unspool.writing.grammar.free_text import First, Rule, Start
 from unspool.writing.grammar.in_order import in_order
 from unspool.writing.grammar.lexicon import Lexicon, edge
 from unspool.writing.grammar.marked_values import BARE_KEY, JSON, MarkedJson, QuotedValues
+from unspool.writing.grammar.marker_free import without_words
 from unspool.writing.grammar.nodes import (
     EMPTY,
     GAP,
@@ -24,16 +27,19 @@ from unspool.writing.grammar.nodes import (
     Reference,
     Repeat,
     Rules,
+    Sequence,
     Terminal,
     choice,
     optional,
     sequence,
     star,
 )
+from unspool.writing.grammar.response import read_text
 from unspool.writing.grammar.result import Dropped
 from unspool.writing.grammar.schema_rules import value_rules
 from unspool.writing.grammar.schema_types import ANY_TYPE, only, resolve, types_of
 from unspool.writing.grammar.tools import Tool
+from unspool.writing.grammar.written_values import EscapedValues
 
 __all__ = ["Arguments"]
 
@@ -60,16 +66,49 @@ class Arguments:
         """All arguments in one object."""
         quote = self.shape.quote
         if quote is None:
-            return value_rules(self.rules, JSON, tool.schema, tool.schema)
+            return value_rules(self.rules, self.written(tool, JSON), tool.schema, tool.schema)
         written = self._quoted(tool, quote.open.literal, quote.close.literal)
         return value_rules(self.rules, written, tool.schema, tool.schema)
+
+    def written(self, tool: Tool, values: EscapedValues) -> EscapedValues:
+        """The notation of a tool's values; the strings of a custom tool are its texts, escaped."""
+        if tool.text is None:
+            return values
+        return values.with_string(as_string(read_text(tool.text, self.rules), self.rules, values))
+
+    def _custom_text(
+        self, tool: Tool, words: Iterable[str], closer: Node, has_entities: bool = False
+    ) -> Node | None:
+        """The text of a custom tool and its closer; None: it is not constrained here."""
+        if tool.text is None:
+            return None
+        if has_entities:
+            self.dropped.append(Dropped(f"{tool.name}#", "format", "the text is written with entities"))
+            return None
+        text = self.rules.add("text", read_text(tool.text, self.rules))
+        # What follows a key counts only after an opener, which is one of the words, unless it is a tag of its own.
+        signs = [one.after_key for form in self.shape.forms for one in form.parameters]
+        after_keys = [sign.text for sign in signs if not sign.begins_tag]
+        held = [one for one in words if not any(one in after for after in after_keys)]
+        word = without_words(text, self.rules, [one for one in held if not self.lexicon.has_token(one)])
+        if word is not None:
+            reason = f"the text is written to the letter and may hold '{word}'"
+            self.dropped.append(Dropped(f"{tool.name}#", "format", reason))
+            return None
+        first, *rest = closer.parts if isinstance(closer, Sequence) else (closer,)
+        return sequence(
+            Ended(self.rules, first).of(text) if isinstance(first, Literal) else sequence(text, first), *rest
+        )
 
     def _quoted(self, tool: Tool, *quotes: str) -> QuotedValues:
         opener, closer = map(self.lexicon.markup, quotes)
         inner = self.lexicon.text_without([*quotes, *self.words])
+        own = self._custom_text(tool, [*quotes, *self.words], closer)
         text = inner.part if isinstance(inner, Terminal) else None
-        if isinstance(text, Automaton) and isinstance(opener, Literal) and isinstance(closer, Literal):
-            string: Node = Terminal(sequence(opener, text.until(closer.text)))
+        if own is not None:
+            string: Node = sequence(opener, own)
+        elif isinstance(text, Automaton) and isinstance(opener, Literal) and isinstance(closer, Literal):
+            string = Terminal(sequence(opener, text.until(closer.text)))
         else:
             string = sequence(opener, inner, closer)
         return QuotedValues(string, opener, closer, lambda: self._drop_text(tool, ""))
@@ -78,11 +117,11 @@ class Arguments:
         path = f"{tool.name}#/properties/{key}" if key else f"{tool.name}#"
         self.dropped.append(Dropped(path, "pattern", "a string beside markers may hold any text but these"))
 
-    def parameters(self, tool: Tool, alternatives: Sequence[ParameterShape]) -> Node:
+    def parameters(self, tool: Tool, alternatives: List[ParameterShape]) -> Node:
         """Each parameter in its tags, in the order of the schema."""
         return choice(*(self._members(one, alternatives) for one in tool.variants(self.dropped)))
 
-    def _members(self, tool: Tool, alternatives: Sequence[ParameterShape]) -> Node:
+    def _members(self, tool: Tool, alternatives: List[ParameterShape]) -> Node:
         if not tool.properties and tool.schema.get("additionalProperties") is not False:
             return star(self._parameter(tool, None, {}, alternatives))
         properties = {key: value for key, value in tool.properties.items() if value is not False}
@@ -117,7 +156,7 @@ class Arguments:
         return sequence(opener, choice(value, sequence(GAP, edge(self.lexicon, after.rest, before=False))))
 
     def _parameter(
-        self, tool: Tool, key: str | None, schema: Any, alternatives: Sequence[ParameterShape]
+        self, tool: Tool, key: str | None, schema: Any, alternatives: List[ParameterShape]
     ) -> Node:
         has_text = any(one.is_verbatim for one in alternatives)
         is_paired = not all(one.value_space for one in alternatives)
@@ -160,7 +199,7 @@ class Arguments:
             made.append(sequence(head, between[0], types, *between[1:], value))
         return made
 
-    def _between(self, tags: Sequence[str]) -> Node:
+    def _between(self, tags: List[str]) -> Node:
         """The tags between a parameter's parts; white space between two of them is free."""
         return sequence(
             *(
@@ -210,7 +249,11 @@ class Arguments:
         made: list[Node] = []
         if "string" in types and takes[0]:
             texts = self._listed(tool, resolved, after.text)
-            if texts is not None:
+            line = sequence(Literal(space_before), end_of_text)
+            own = self._custom_text(tool, [after.text, *self.words], line, has_entities)
+            if own is not None:
+                made.append(sequence(Literal(space_before), own))
+            elif texts is not None:
                 first = Literal(space_before) if space_before else EMPTY
                 made += [_between_lines(first, text, own_line, end_of_text, is_paired) for text in texts]
             else:
@@ -287,7 +330,10 @@ class Arguments:
             texts = _texts_of(resolved, tool.schema)
             others = [] if types == ANY_TYPE else [name for name in types if name != "string"]
             words = [parameter.open.text, *self.words]
-            if texts is None:
+            own = self._custom_text(tool, [*words, closer.text], end)
+            if own is not None:
+                made.append(own)
+            elif texts is None:
                 self._drop(tool, key, resolved)
                 made.append(self.lexicon.text_until(words, closer, _no_json(others)))
             else:
@@ -330,7 +376,7 @@ def _is_broken(key: str, stop: str) -> bool:
     return not key or "\n" in key or "<" in key or (stop != "" and stop in key) or key != key.strip()
 
 
-def _no_json(types: Sequence[str]) -> Start | None:
+def _no_json(types: List[str]) -> Start | None:
     """Text that cannot be parsed as a value of these types."""
     words = [word for name in types for word in _STARTS[name]]
     return Start([*words, '"']) if words else None

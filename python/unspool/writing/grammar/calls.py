@@ -180,7 +180,8 @@ class Calls:
 
     def _object(self, call: CallShape, tool: Tool, shape: ObjectShape) -> Node:
         hole = call.inside[0]
-        written = PYTHON if isinstance(hole, Hole) and "python" in hole.options else JSON
+        is_python = isinstance(hole, Hole) and "python" in hole.options
+        written = self.arguments.written(tool, PYTHON if is_python else JSON)
         return value_rules(self.arguments.rules, written, _object_schema(tool, shape), tool.schema)
 
     # name(key=value, ..): in a list, or each between its own markers
@@ -209,7 +210,7 @@ class Calls:
         rules, parts = self.arguments.rules, []
         for key, schema in tool.properties.items():
             if schema is not False:
-                value = value_rules(rules, PYTHON, schema, tool.schema)
+                value = value_rules(rules, self.arguments.written(tool, PYTHON), schema, tool.schema)
                 parts.append((sequence(Literal(f"{key}="), value), key in tool.required))
         return in_order(rules, parts, _separator(Edge(",")), tool.schema.get("minProperties", 0))
 

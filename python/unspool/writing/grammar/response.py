@@ -13,9 +13,9 @@ from unspool.writing.grammar.free_text import Start
 from unspool.writing.grammar.json_answer import json_grammar
 from unspool.writing.grammar.marker_free import begun, restricted, without_words
 from unspool.writing.grammar.nodes import EMPTY, Node, Rules, Terminal
-from unspool.writing.grammar.printers import PRINTERS
 from unspool.writing.grammar.nodes import Literal as Exactly
 from unspool.writing.grammar.nodes import choice as any_of
+from unspool.writing.grammar.printers import PRINTERS
 from unspool.writing.grammar.read_grammar import read_grammar, read_regex
 from unspool.writing.grammar.result import Grammar
 

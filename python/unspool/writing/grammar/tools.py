@@ -5,16 +5,18 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from unspool.core.stream.custom_tools import CUSTOM_SCHEMA, as_function, custom_part, custom_syntax
 from unspool.core.stream.tool_schemas import read_tool
 from unspool.errors import ArgumentError
 from unspool.writing.grammar.json_schema import normalise_arguments
+from unspool.writing.grammar.response import Response
 from unspool.writing.grammar.result import Dropped, Syntax
 from unspool.writing.grammar.tool_variants import object_variants
 
-__all__ = ["Tool", "chosen_tools", "is_strict", "without_strict"]
+__all__ = ["Tool", "chosen_tools", "custom_text", "is_strict", "without_strict"]
 
 
 #: Of all tools together.
@@ -29,6 +31,8 @@ class Tool:
     schema: dict[str, Any]
     member_count: int = 0
     """As of `NormalisedSchema`."""
+    text: Response | None = None
+    """What the `input` of a custom tool matches; None: any text, or it is a function."""
 
     @functools.cached_property
     def properties(self) -> dict[str, Any]:
@@ -48,7 +52,7 @@ class Tool:
         if not is_exact:
             why = "the format writes each parameter by itself, and a parser types it by its name alone"
             dropped.append(Dropped(f"{self.name}#", "anyOf", why))
-        return [Tool(self.name, dict(one)) for one in found]
+        return [replace(self, schema=dict(one)) for one in found]
 
     @functools.cached_property
     def _variants(self) -> tuple[list[Mapping[str, Any]], bool]:
@@ -89,13 +93,24 @@ def chosen_tools(
 
 
 def is_strict(tool: Any) -> bool:
-    """Whether a tool in a request has `strict: true`."""
-    return _strict(tool.model_dump() if hasattr(tool, "model_dump") else tool) is True
+    """Whether a tool in a request has `strict: true`, or is a custom tool whose text must match something."""
+    data = tool.model_dump() if hasattr(tool, "model_dump") else tool
+    return custom_text(data) is not None or (custom_part(data) is None and _strict(data) is True)
+
+
+def custom_text(tool: Any) -> Response | None:
+    """What the text of a custom tool must match; None: any text, or the tool is a function."""
+    part = custom_part(tool)
+    found = None if part is None else custom_syntax(part)
+    if found is None:
+        return None
+    syntax, definition = found
+    return Response(grammar=definition, syntax="lark") if syntax == "lark" else Response(regex=definition)
 
 
 def without_strict(tools: Iterable[Any] | None) -> list[Any] | None:
-    """The tools as shown to the model: `strict` is for the engine."""
-    return None if tools is None else [_without_strict(tool) for tool in tools]
+    """The tools as shown to the model: as functions, and without `strict`, which is for the engine."""
+    return None if tools is None else [_without_strict(as_function(tool)) for tool in tools]
 
 
 def _without_strict(tool: Any) -> Any:
@@ -114,6 +129,9 @@ def _strict(data: Any) -> Any:
 def _tool(index: int, tool: Any, strict: bool | None, syntax: Syntax, dropped: list[Dropped]) -> Tool:
     data = tool.model_dump() if hasattr(tool, "model_dump") else tool
     name, text = read_tool(index, data)
+    asked = custom_text(data)
+    if asked is not None:
+        return Tool(name, CUSTOM_SCHEMA, 1, asked)
     follows = strict if strict is not None else _strict(data) is not False
     schema = json.loads(text)
     if not follows or not schema:

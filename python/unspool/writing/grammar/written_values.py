@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import json
 from dataclasses import dataclass
@@ -81,6 +82,12 @@ class EscapedValues(WrittenValues):
     null: str = "null"
     space: Node = _SPACE
 
+    def with_string(self, any_string: Node) -> EscapedValues:
+        """The same with other strings where any characters are meant."""
+        made = copy.copy(self)
+        made.__dict__["any_string"] = any_string
+        return made
+
     def string(self, content: Node) -> Node:
         """A string with its quotes, as one terminal."""
         return Terminal(
@@ -99,7 +106,7 @@ class EscapedValues(WrittenValues):
         if isinstance(content, Chars):
             return self._characters(content, mark)
         if isinstance(content, Literal):
-            return Literal("".join(self._character(char, mark) for char in content.text))
+            return Literal("".join(self.character(char, mark) for char in content.text))
         if isinstance(content, Sequence):
             return sequence(*(self._escaped(part, mark) for part in content.parts))
         if isinstance(content, Choice):
@@ -107,17 +114,26 @@ class EscapedValues(WrittenValues):
         assert isinstance(content, Repeat)
         return Repeat(self._escaped(content.part, mark), content.least, content.most)
 
+    def unescaped(self, mark: str) -> Chars:
+        """The characters that stand as they are between these quotation marks."""
+        return characters(*(char for char in self.quotes if char != mark), *self.plain.ranges)
+
+    def escaped(self, mark: str) -> tuple[str, ...]:
+        """The others."""
+        return (*self.escapes, mark)
+
     def _characters(self, found: Chars, mark: str) -> Node:
         """The unescaped characters as one class, and an escape for each other."""
-        own = characters(*(char for char in self.quotes if char != mark), *self.plain.ranges)
+        own = self.unescaped(mark)
         plain = within(found, own)
-        escaped = [char for char in (*self.escapes, mark) if in_set(char, found) and not in_set(char, own)]
+        escaped = [char for char in self.escaped(mark) if in_set(char, found) and not in_set(char, own)]
         if len(escaped) > len(self.escapes):
             return choice(plain, self.every_escape if found == ANY_CHARACTER else self.any_escape)
-        escapes = [Literal(self._character(char, mark)) for char in escaped]
+        escapes = [Literal(self.character(char, mark)) for char in escaped]
         return choice(*([plain] if plain.ranges else []), *escapes)
 
-    def _character(self, char: str, mark: str) -> str:
+    def character(self, char: str, mark: str) -> str:
+        """A character as it is written between these quotation marks."""
         if char == mark:
             return f"\\{mark}"
         if char in self.escapes:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from unspool.core.stream.custom_tools import as_function_call
 from unspool.core.stream.message import Message, ToolCall
 from unspool.errors import ArgumentError
 
@@ -78,6 +79,7 @@ def _given_call(call: Any, number: int) -> AnswerCall:
         return _parsed_call(call, number)
     if not isinstance(call, Mapping):
         raise ArgumentError(f"call {number} is of type {type(call).__name__}; pass a dict")
+    call = as_function_call(call)
     function = call.get("function", call)
     if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
         raise ArgumentError(f"call {number} has no name; pass {{'function': {{'name': …, 'arguments': …}}}}")

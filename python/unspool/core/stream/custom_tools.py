@@ -1,0 +1,79 @@
+"""Tools of type "custom", which take a text: a call of one has it in its one parameter, `input`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from unspool.errors import ArgumentError
+
+__all__ = ["CUSTOM_SCHEMA", "as_function", "as_function_call", "custom_names", "custom_part", "custom_syntax"]
+
+#: The parameters of a custom tool, as parsers, renderings and grammars see them.
+CUSTOM_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"input": {"type": "string"}},
+    "required": ["input"],
+    "additionalProperties": False,
+}
+
+
+def custom_part(tool: Any) -> Mapping[str, Any] | None:
+    """The name, description and format of a custom tool, of chat completions or of Responses; None: it is a function.
+
+    Anthropic's custom tools have a schema, so they are functions.
+    """
+    if not isinstance(tool, Mapping) or tool.get("type") != "custom" or "input_schema" in tool:
+        return None
+    part = tool.get("custom")
+    return part if isinstance(part, Mapping) else tool
+
+
+def custom_syntax(part: Mapping[str, Any]) -> tuple[str, str] | None:
+    """What the text of a custom tool must match: "lark" or "regex", and the definition; None: any text.
+
+    Raises:
+        ArgumentError: The format has another type or syntax, or no definition.
+    """
+    format = part.get("format")
+    if format is None or (isinstance(format, Mapping) and format.get("type") == "text"):
+        return None
+    inner = format.get("grammar", format) if isinstance(format, Mapping) else None
+    if not isinstance(inner, Mapping) or format.get("type") != "grammar":
+        raise ArgumentError(f"the format of '{part.get('name')}' has no type 'text' or 'grammar'")
+    syntax, definition = inner.get("syntax"), inner.get("definition")
+    if syntax not in ("lark", "regex") or not isinstance(definition, str):
+        raise ArgumentError(
+            f"the format of '{part.get('name')}' needs a syntax, 'lark' or 'regex', and a definition"
+        )
+    return syntax, definition
+
+
+def custom_names(tools: Any) -> frozenset[str]:
+    """The names of the custom tools among these."""
+    parts = [custom_part(tool) for tool in tools or ()]
+    return frozenset(str(part["name"]) for part in parts if part is not None)
+
+
+def as_function_call(call: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A call of a custom tool as that of the function which stands for it; other calls as they are."""
+    part = call.get("custom")
+    if not isinstance(part, Mapping):
+        return call
+    rest = {name: value for name, value in call.items() if name not in ("custom", "type")}
+    return {**rest, "function": {"name": part.get("name"), "arguments": {"input": part.get("input") or ""}}}
+
+
+def as_function(tool: Any) -> Any:
+    """The function that shows a custom tool to a chat template; other tools as they are."""
+    part = custom_part(tool)
+    if part is None:
+        return tool
+    said = str(part.get("description") or "")
+    if (found := custom_syntax(part)) is not None:
+        title = "Lark grammar" if found[0] == "lark" else "regular expression"
+        said = f"{said}\n\nThe input matches this {title}:\n{found[1]}".strip()
+    return {
+        "type": "function",
+        "function": {"name": part["name"], "description": said, "parameters": CUSTOM_SCHEMA},
+    }

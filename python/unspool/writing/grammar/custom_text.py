@@ -1,0 +1,146 @@
+"""The text of a custom tool's call, inside a string or up to a closer."""
+
+from __future__ import annotations
+
+from unspool.core.schema.character_sets import in_set, within
+from unspool.writing.grammar.nodes import (
+    EMPTY,
+    Chars,
+    Choice,
+    Literal,
+    Node,
+    Reference,
+    Repeat,
+    Rules,
+    Sequence,
+    Terminal,
+    choice,
+    plus,
+    sequence,
+)
+from unspool.writing.grammar.written_values import EscapedValues
+
+__all__ = ["Ended", "as_string"]
+
+
+def as_string(text: Node, rules: Rules, written: EscapedValues) -> Node:
+    """A string, with its quotes, whose decoded content is such a text.
+
+    A terminal whose characters may be escaped is split at the escapes, because lexers do not backtrack: `\\` may begin the
+    escape of a line break after it.
+    """
+    return choice(
+        *(
+            sequence(Literal(mark), _Escaped(rules, written, mark).of(text), Literal(mark))
+            for mark in written.quotes
+        )
+    )
+
+
+class _Rewritten:
+    """A copy of rules in which each part is changed; a rule of theirs is copied when it is named."""
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+        self._copies: dict[str, Reference] = {}
+
+    def of(self, part: Node) -> Node:
+        """The changed part."""
+        if isinstance(part, Reference):
+            if part.name not in self._copies:
+                rule = self._copies[part.name] = self._rules.reserve("text")
+                self._rules.named[rule.name] = self.of(self._rules.named[part.name])
+            return self._copies[part.name]
+        return self.changed(part)
+
+    def changed(self, part: Node) -> Node:
+        raise NotImplementedError
+
+
+class _Escaped(_Rewritten):
+    def __init__(self, rules: Rules, written: EscapedValues, mark: str) -> None:
+        super().__init__(rules)
+        self._written, self._mark = written, mark
+
+    def changed(self, part: Node) -> Node:
+        if isinstance(part, Terminal):
+            made = self.of(part.part)
+            return made if _is_split(made) else Terminal(made)
+        if isinstance(part, Literal):
+            return Literal("".join(self._written.character(char, self._mark) for char in part.text))
+        if isinstance(part, Chars):
+            return self._characters(part)
+        if isinstance(part, Repeat):
+            inner = self.of(part.part)
+            if (
+                isinstance(part.part, Chars)
+                and isinstance(inner, Choice)
+                and part.most is None
+                and part.least < 2
+            ):
+                # Unescaped characters in one piece: a matcher then need not parse each of them.
+                plain, escape = inner.parts
+                return Repeat(choice(Terminal(plus(plain)), escape), part.least)
+            return Repeat(inner, part.least, part.most)
+        assert isinstance(part, (Sequence, Choice))
+        return (sequence if isinstance(part, Sequence) else choice)(*map(self.of, part.parts))
+
+    def _characters(self, found: Chars) -> Node:
+        plain = within(found, self._written.unescaped(self._mark))
+        escaped = [char for char in self._written.escaped(self._mark) if in_set(char, found)]
+        if not escaped:
+            return plain
+        escape = Terminal(choice(*(Literal(self._written.character(char, self._mark)) for char in escaped)))
+        return choice(plain, escape) if plain.ranges else escape
+
+
+def _is_split(part: Node) -> bool:
+    """Whether there is a terminal in it."""
+    if isinstance(part, Terminal):
+        return True
+    if isinstance(part, Repeat):
+        return _is_split(part.part)
+    return isinstance(part, (Sequence, Choice)) and any(map(_is_split, part.parts))
+
+
+class Ended(_Rewritten):
+    """Texts with a closer after them. It is in one terminal with the last piece of a text: a lexer would otherwise read its
+    beginning as more text, and could not go back."""
+
+    def __init__(self, rules: Rules, closer: Literal) -> None:
+        super().__init__(rules)
+        self._closer = closer
+
+    def changed(self, part: Node) -> Node:
+        if isinstance(part, (Terminal, Chars)):
+            return Terminal(sequence(part.part if isinstance(part, Terminal) else part, self._closer))
+        if isinstance(part, Literal):
+            return Terminal(sequence(part, self._closer))
+        if isinstance(part, Choice):
+            return choice(*map(self.of, part.parts))
+        if isinstance(part, Repeat):
+            most = None if part.most is None else part.most - 1
+            before = EMPTY if most == 0 else Repeat(part.part, max(part.least - 1, 0), most)
+            last = sequence(before, self.of(part.part))
+            return last if part.least else choice(last, self._closer)
+        assert isinstance(part, Sequence)
+        if not part.parts:
+            return self._closer
+        *first, last = part.parts
+        made = [sequence(*first, self.of(last))]
+        if first and self._may_be_empty(last, frozenset()):
+            made.append(self.of(sequence(*first)))
+        return choice(*made)
+
+    def _may_be_empty(self, part: Node, opened: frozenset[str]) -> bool:
+        if isinstance(part, Reference):
+            return part.name not in opened and self._may_be_empty(
+                self._rules.named[part.name], opened | {part.name}
+            )
+        if isinstance(part, Repeat):
+            return part.least == 0 or self._may_be_empty(part.part, opened)
+        if isinstance(part, (Sequence, Choice)):
+            return (all if isinstance(part, Sequence) else any)(
+                self._may_be_empty(one, opened) for one in part.parts
+            )
+        return isinstance(part, Terminal) and self._may_be_empty(part.part, opened)
