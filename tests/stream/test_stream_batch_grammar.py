@@ -189,6 +189,9 @@ def test_bad_arguments() -> None:
         batch.add(grammar="no grammar")
     with pytest.raises(ArgumentError, match="syntax='lark'"):
         batch.add(grammar=unspool.json_grammar({"type": "integer"}, syntax="gbnf"))
+    other = Vocabulary({bytes([byte]): byte for byte in range(256)}, [], is_bytes=True)
+    with pytest.raises(ArgumentError, match="another vocabulary"):
+        batch.add(grammar=GrammarMatcher(NUMBER, other))
     one_way = 'start: a "x"\na[max_tokens=3]: /[a-z]+/\n'
     with pytest.raises(ArgumentError, match="cannot go back"):
         batch.add(grammar=one_way, rollback_window=2)

@@ -104,7 +104,7 @@ class StreamBatch(NativeStreamBatch):
 
         Raises:
             TypeError, ArgumentError: An option is invalid, another slot has this writer and choice, the grammar cannot be
-                read, or it cannot go back and there is a `rollback_window`.
+                read or has another vocabulary, or it cannot go back and there is a `rollback_window`.
             ImportError: A grammar needs llguidance, which is missing.
             StreamError: The writer's response has ended, or another batch uses the writer.
         """
@@ -124,13 +124,17 @@ class StreamBatch(NativeStreamBatch):
     ) -> GrammarMatcher:
         from unspool.writing.grammar.matcher import GrammarMatcher
 
+        vocabulary = from_tokenizer(options["tokenizer"])
         if isinstance(grammar, GrammarMatcher):
             matcher = grammar.fork()
+            if matcher.vocabulary is not vocabulary:
+                raise ArgumentError(
+                    "grammar is a matcher of another vocabulary; make it with the batch's tokenizer"
+                )
         else:
             format, _ = choose_format(self._format, options["tokenizer"], options["reasoning"])
             file = get_format(format) if isinstance(format, str) else format
             ends = file.facts.ends if isinstance(file, FormatFile) else ()
-            vocabulary = from_tokenizer(options["tokenizer"])
             of_format = [id for id, text in vocabulary.added_tokens.items() if text in ends]
             matcher = GrammarMatcher(grammar, vocabulary, end_ids=[*of_format, *(self._end_ids or ())])
         if options["rollback_window"] and not matcher.can_roll_back:
@@ -186,7 +190,7 @@ class StreamBatch(NativeStreamBatch):
                 )
         result = super().step(slots, ids, offsets)
         for _, matcher, its_ids in taken:
-            matcher.advance(its_ids)
+            matcher.advance(its_ids)  # if it reaches a limit now, the next call says so
         return result
 
     def matcher(self, slot: int) -> GrammarMatcher | None:

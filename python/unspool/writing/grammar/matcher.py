@@ -60,8 +60,9 @@ class GrammarMatcher:
             if grammar.syntax != "lark":
                 raise ArgumentError(f"the grammar's syntax is '{grammar.syntax}'; make it with syntax='lark'")
             grammar = grammar.text
-        vocabulary = from_tokenizer(tokenizer)
-        self._trie, self._size = token_trie(vocabulary), len(vocabulary)
+        #: The tokenizer's vocabulary.
+        self.vocabulary = from_tokenizer(tokenizer)
+        self._trie, self._size = token_trie(self.vocabulary), len(self.vocabulary)
         self._end_ids = frozenset(map(operator.index, end_ids))
         if min(self._end_ids, default=0) < 0:
             raise ArgumentError(f"end_ids has {min(self._end_ids)}; an id is 0 or more")
