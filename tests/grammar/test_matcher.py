@@ -316,6 +316,18 @@ def test_bad_calls_change_nothing(
     matcher.take(257, *b"hello123x")
 
 
+def test_a_broken_matcher_is_reported_with_its_row() -> None:
+    matchers = [GrammarMatcher("start: /a+/\n", BYTES) for _ in range(2)]
+    matchers[1]._matcher.consume_token(10**6)  # as a limit that it reaches
+    for words in (9, 12):
+        with pytest.raises(StreamError, match="row 3: the grammar cannot go on"):
+            GrammarMatcher.fill_batch(matchers, np.zeros((4, words), np.int32), [1, 3])
+    with pytest.raises(StreamError, match=r"^the grammar cannot go on"):
+        matchers[1].fill(np.zeros((1, 9), np.int32))
+    with pytest.raises(StreamError, match="cannot go on"):
+        matchers[1].take(97)
+
+
 def test_matchers_of_a_batch_share_a_vocabulary() -> None:
     other = Vocabulary({bytes([byte]): byte for byte in range(256)}, [], is_bytes=True)
     matchers = [GrammarMatcher("start: /a+/\n", vocabulary) for vocabulary in (BYTES, other)]

@@ -247,17 +247,20 @@ class StreamBatch(NativeStreamBatch):
             raise ArgumentError(f"bitmask has {len(target)} rows; {row_count} are needed")
         row, matchers, rows = 0, list[GrammarMatcher](), list[int]()
         for slot, ids in zip(each, proposed, strict=True):
-            ahead = self.matcher(slot)
-            for at, id in enumerate([*ids, None]):
-                if ahead is None:
-                    break
+            ahead = self._matchers.get(slot) or self.matcher(slot)
+            if ahead is not None:
                 matchers.append(ahead)
-                rows.append(row + at)
-                if id is not None:
-                    after = ahead.fork()
-                    ahead = after if after.advance((id,)) else None
+                rows.append(row)
+            for at, id in enumerate(ids, row + 1):
+                after = None if ahead is None else ahead.fork()
+                if after is None or not after.advance((id,)):
+                    break
+                matchers.append(after)
+                rows.append(at)
+                ahead = after
             row += 1 + len(ids)
-        target[np.setdiff1d(np.arange(row_count), rows)] = -1
+        if len(rows) < row_count:
+            target[np.setdiff1d(np.arange(row_count), rows)] = -1
         GrammarMatcher.fill_batch(matchers, target, rows, threads=self._threads)
         return bitmask
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import count
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 from unspool.core.fork_safety import in_child
@@ -114,9 +115,10 @@ class GrammarMatcher:
         """
         import numpy as np
 
-        rows = read_bitmask(bitmask)
-        target = rows[read_row(row, rows)]
-        self._write(target, np.frombuffer(self._matcher.compute_bitmask(), np.int32))
+        target = read_bitmask(bitmask)
+        place = read_row(row, target)
+        mask = np.frombuffer(self._matcher.compute_bitmask(), np.int32)
+        _write([self], target, [place], mask[None], "")
 
     @staticmethod
     def fill_batch(
@@ -157,23 +159,19 @@ class GrammarMatcher:
         words = (trie.vocab_size + 31) // 32
         is_in_place = target.shape[1] == words and target.flags.c_contiguous
         masks = target if is_in_place else np.empty((len(matchers), words), np.int32)
-        sources = places if is_in_place else range(len(matchers))
-        jobs = [(matcher._matcher, source) for matcher, source in zip(matchers, sources, strict=True)]
+        jobs = list(
+            zip([matcher._matcher for matcher in matchers], places if is_in_place else count(), strict=False)
+        )
         _executor(threads).unsafe_compute_mask_ptr(jobs, masks.ctypes.data, words * 4, len(masks))
-        for matcher, place, source in zip(matchers, places, sources, strict=True):
-            matcher._write(target[place], masks[source], f"row {place}: ")
+        _write(matchers, target, places, None if is_in_place else masks, "row ")
 
-    def _write(self, target: Rows, mask: Rows, where: str = "") -> None:
-        """Write llguidance's mask and the end ids into a row."""
+    def _end_row(self, row: Rows, where: str) -> None:
+        """Allow the end ids in a row where the answer may end."""
         self._check(where)
-        count = min(len(mask), len(target))
-        target[:count] = 0 if self._ends else mask[:count]
-        target[count:] = 0
-        if self._size // 32 < len(target):
-            target[self._size // 32] &= (1 << self._size % 32) - 1  # the trie's own end
-        if self._end_ids and self.is_accepting:
-            fits = self._end_words < len(target)
-            target[self._end_words[fits]] |= self._end_bits[fits]
+        if self._ends:
+            row[:] = 0
+        fits = self._end_words < len(row)
+        row[self._end_words[fits]] |= self._end_bits[fits]
 
     def take(self, *ids: SupportsIndex) -> None:
         """Go on with the id that the model has chosen, or several.
@@ -193,7 +191,7 @@ class GrammarMatcher:
 
     def advance(self, ids: Iterable[SupportsIndex]) -> int:
         """Take ids up to the first one that the grammar does not allow; return how many were taken."""
-        count = 0
+        taken = 0
         for id in map(operator.index, ids):
             if not self._ends and self._is_token(id) and self._matcher.try_consume_tokens([id]):
                 self._taken += 1
@@ -201,8 +199,8 @@ class GrammarMatcher:
                 self._ends += 1
             else:
                 break
-            count += 1
-        return count
+            taken += 1
+        return taken
 
     def validate(self, drafts: Iterable[SupportsIndex]) -> int:
         """How many of these ids, from the first on, `take` would allow; nothing changes.
@@ -277,6 +275,29 @@ def _compiled(trie: Any, grammar: str) -> tuple[Any, str]:
     trial = matcher.deep_copy()
     trial.consume_token((mask & -mask).bit_length() - 1)
     return matcher, "" if trial.rollback(1) else _problem(trial)
+
+
+def _write(
+    matchers: Sequence[GrammarMatcher], target: Rows, places: list[int], masks: Rows | None, where: str
+) -> None:
+    """Write masks into the caller's rows, where they stand already if None, with our end ids in place of the trie's end.
+
+    The trie's end is allowed where the answer may end, and after an error. So only such rows cost a look.
+    """
+    import numpy as np
+
+    rows, (column, bit) = np.array(places), divmod(matchers[0]._size, 32)
+    if masks is None:
+        may_end = target[rows, column] >> bit & 1
+    else:
+        may_end = masks[:, column] >> bit & 1
+        words = min(masks.shape[1], target.shape[1])
+        target[rows, :words] = masks[:, :words]
+        target[rows, words:] = 0
+    if column < target.shape[1]:
+        target[rows, column] &= (1 << bit) - 1
+    for index in np.flatnonzero(may_end).tolist():
+        matchers[index]._end_row(target[places[index]], where and f"{where}{places[index]}: ")
 
 
 @lru_cache(maxsize=4)
