@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from unspool._core import ToolSchemas
     from unspool.core.stream.message import Message
-    from unspool.writing.grammar.result import Grammar, Syntax
+    from unspool.writing.grammar.result import Grammar, Syntax, WhiteSpace
 
 __all__ = ["FormatFile", "formats", "get_format", "read_format", "read_text", "register_format"]
 
@@ -47,6 +47,7 @@ class FormatFile(FormatSource):
         strict: bool | None = None,
         syntax: Syntax = "lark",
         tokenizer: Any = None,
+        white_space: WhiteSpace = "bounded",
     ) -> Grammar:
         """Build a grammar that constrains a model to this format: an engine masks tokens that do not fit.
 
@@ -72,6 +73,8 @@ class FormatFile(FormatSource):
                 `strict` decides; True if the tool has none.
             syntax: The engine's grammar language: "lark" for llguidance; xgrammar reads it too.
             tokenizer: A tokenizer or `Vocabulary`. Markers that are tokens of it are written as tokens.
+            white_space: In objects and lists. "bounded": at most 40 blanks and line breaks at a place. "compact":
+                none but a blank after a comma or a colon. "any": no limit.
 
         Raises:
             FormatError: Calls are required, and the format has none.
@@ -86,6 +89,7 @@ class FormatFile(FormatSource):
         return make_grammar(
             self, tools, tool_choice=tool_choice, response=response, parallel=parallel,
             reasoning=reasoning, prompt=prompt, strict=strict, syntax=syntax, tokenizer=tokenizer,
+            white_space=white_space,
         )  # fmt: skip
 
     def render(

@@ -9,7 +9,7 @@ from unspool.errors import ArgumentError
 from unspool.writing.grammar.json_schema import NormalisedSchema, normalise
 from unspool.writing.grammar.nodes import EMPTY, Rules
 from unspool.writing.grammar.printers import PRINTERS
-from unspool.writing.grammar.result import Grammar, Syntax
+from unspool.writing.grammar.result import Grammar, Syntax, WhiteSpace, check_white_space
 from unspool.writing.grammar.rule_depth import check_depth
 from unspool.writing.grammar.schema_rules import SchemaRules
 from unspool.writing.grammar.written_values import JSON_VALUES
@@ -18,7 +18,11 @@ __all__ = ["json_grammar", "json_rules"]
 
 
 def json_grammar(
-    schema: Mapping[str, Any] | bool | None, *, syntax: Syntax = "lark", strict: bool = False
+    schema: Mapping[str, Any] | bool | None,
+    *,
+    syntax: Syntax = "lark",
+    strict: bool = False,
+    white_space: WhiteSpace = "bounded",
 ) -> Grammar:
     """Build the grammar of an answer that is one JSON value of this schema.
 
@@ -30,19 +34,22 @@ def json_grammar(
         syntax: "lark" for llguidance, "structural_tag" for xgrammar, "gbnf" for llama.cpp.
         strict: Raise if OpenAI's strict mode would reject the schema, with a message that says what to
             change.
+        white_space: "bounded": at most 8 blanks and line breaks at a place. "compact": none but a blank after a
+            comma or a colon. "any": no limit.
 
     Raises:
         ArgumentError: The schema is malformed, too large, matched by no value, or not strict.
     """
     if syntax not in PRINTERS:
         raise ArgumentError(f"syntax must be one of {', '.join(PRINTERS)}; got {syntax!r}")
+    check_white_space(white_space)
     found = normalise(schema, syntax=syntax, strict=strict)
-    return Grammar(syntax, PRINTERS[syntax](json_rules(found)), found.dropped)
+    return Grammar(syntax, PRINTERS[syntax](json_rules(found, white_space)), found.dropped)
 
 
-def json_rules(found: NormalisedSchema) -> Rules:
+def json_rules(found: NormalisedSchema, white_space: WhiteSpace = "bounded") -> Rules:
     """A JSON value as rules."""
-    rules = Rules({"start": EMPTY})
+    rules = Rules({"start": EMPTY}, white_space)
     rules.named["start"] = SchemaRules(rules, JSON_VALUES, found.schema).value()
     check_depth(rules)
     return rules

@@ -20,7 +20,7 @@ from unspool.writing.grammar.nodes import EMPTY, Node, Rules
 from unspool.writing.grammar.printers import PRINTERS
 from unspool.writing.grammar.readable_parts import check_parts
 from unspool.writing.grammar.response import Response, text_node
-from unspool.writing.grammar.result import Dropped, Grammar, Syntax
+from unspool.writing.grammar.result import Dropped, Grammar, Syntax, WhiteSpace, check_white_space
 from unspool.writing.grammar.rule_depth import check_depth
 from unspool.writing.grammar.schema_rules import value_rules
 from unspool.writing.grammar.tools import chosen_tools
@@ -40,6 +40,7 @@ def make_grammar(
     strict: bool | None = None,
     syntax: Syntax = "lark",
     tokenizer: Any = None,
+    white_space: WhiteSpace = "bounded",
     reasoning_start: ReasoningStart | None = None,
 ) -> Grammar:
     """See `FormatFile.grammar`.
@@ -49,6 +50,7 @@ def make_grammar(
     """
     if syntax not in PRINTERS:
         raise ArgumentError(f"syntax is '{syntax}'; use one of {', '.join(map(repr, PRINTERS))}")
+    check_white_space(white_space)
     if tool_choice != "none" and isinstance(tools, (str, bytes, dict)):
         raise ArgumentError(f"tools is a {type(tools).__name__}; pass a list of tools")
     offered = [] if tool_choice == "none" else list(tools)
@@ -57,7 +59,7 @@ def make_grammar(
         raise FormatError(f"format '{file.name}' has no calls, so there is no grammar of them")
     if reasoning is True and not file.has_reasoning:
         raise ArgumentError(f"format '{file.name}' has no reasoning; leave the argument out")
-    rules, dropped = Rules({"start": EMPTY}), list[Dropped]()
+    rules, dropped = Rules({"start": EMPTY}, white_space), list[Dropped]()
     chosen = chosen_tools(offered, tool_choice, strict, syntax, dropped) if has_calls else []
     check_parts(file, chosen)
     must_call = has_calls and tool_choice != "auto"

@@ -21,6 +21,7 @@ from unspool.core.schema.expressions import (
     star,
 )
 from unspool.errors import ArgumentError
+from unspool.writing.grammar.result import WhiteSpace
 
 __all__ = [
     "EMPTY",
@@ -120,6 +121,8 @@ class Rules:
     """A grammar: rules by name, including `start`. Rules may be recursive."""
 
     named: dict[str, Node] = field(default_factory=dict)
+    white_space: WhiteSpace = "bounded"
+    """In values of schemas."""
     _numbers: dict[str, int] = field(default_factory=dict, repr=False, compare=False)  # the last of each stem
     _added: dict[Node, Reference] = field(default_factory=dict, repr=False, compare=False)
     _spent: int = field(default=0, repr=False, compare=False)

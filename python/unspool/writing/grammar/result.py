@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
-__all__ = ["Dropped", "Grammar", "Syntax"]
+from unspool.errors import ArgumentError
+
+__all__ = ["Dropped", "Grammar", "Syntax", "WhiteSpace", "check_white_space"]
 
 Syntax = Literal["lark", "structural_tag", "gbnf"]
+#: In values: none but a blank after a comma or a colon; a bounded amount; or any amount.
+WhiteSpace = Literal["compact", "bounded", "any"]
+
+
+def check_white_space(value: str) -> None:
+    """Raise ArgumentError for another value."""
+    if value not in get_args(WhiteSpace):
+        raise ArgumentError(
+            f"white_space is {value!r}; use one of {', '.join(map(repr, get_args(WhiteSpace)))}"
+        )
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,16 @@ from unspool.writing.grammar.format_patterns import FORMAT_PATTERNS
 from unspool.writing.grammar.in_order import any_prefix, in_order
 from unspool.writing.grammar.nodes import (
     EMPTY,
+    Chars,
     Literal,
     Node,
     Reference,
     Repeat,
     Rules,
+    Terminal,
     choice,
     optional,
+    plus,
     sequence,
     star,
 )
@@ -29,6 +32,8 @@ from unspool.writing.grammar.schema_prune import name_of
 from unspool.writing.grammar.written_values import WrittenValues
 
 __all__ = ["SchemaRules", "value_rules"]
+
+_ANY_SPACE: Node = optional(Terminal(plus(Chars.of(" \n\r\t"))))
 
 
 def value_rules(
@@ -54,9 +59,11 @@ class SchemaRules:
         self._schema = schema
         self._names: dict[str, Reference] = {}
         self._waiting: list[str] = []  # definitions whose rules are still to be made
-        self._space = rules.add("space", written.space)
-        self._comma = sequence(self._space, Literal(","), self._space)
-        self._colon = sequence(self._space, Literal(":"), self._space)
+        spaces = {"compact": EMPTY, "bounded": written.space, "any": _ANY_SPACE}
+        self._space = rules.add("space", spaces[rules.white_space])
+        after = optional(Literal(" ")) if rules.white_space == "compact" else self._space
+        self._comma = sequence(self._space, Literal(","), after)
+        self._colon = sequence(self._space, Literal(":"), after)
 
     def value(self) -> Node:
         """A value of the whole schema."""
