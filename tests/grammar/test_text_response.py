@@ -85,6 +85,9 @@ def test_each_text_of_a_choice_can_be_written(name: str) -> None:
         ({"response_grammar": "start: " + "(" * 3000}, "deeper than"),
         ({"response_grammar": 'start: %json {"type": "object"}'}, "cannot be read"),
         ({"response_grammar": "x" * 60_000}, "longer than"),
+        ({"response_grammar": "start: " + "/a{900}b{900}/ " * 500}, "more than 20,000"),
+        ({"choice": ["x" * 999] * 100}, "more than 50,000"),
+        ({"regex": "(.{0,90}a){40}"}, "a marker"),
         ({"response_grammar": 'root ::= "<tool" "_call>"'}, "'<tool_call>', a marker"),
     ],
 )

@@ -24,6 +24,9 @@ from unspool.writing.grammar.nodes import (
 __all__ = ["begun", "restricted", "without_words"]
 
 _MAX_STATES = 400
+#: Of a terminal that is narrowed, before; and the states of all that are.
+_MAX_SIZE = 1_000
+_MAX_WORK = 4_000
 _MAX_PARTS = 50_000
 
 
@@ -37,26 +40,35 @@ def without_words(part: Node, rules: Rules, words: Collection[str]) -> str | Non
         A word that its literals spell, so that the part cannot be used; None: it holds no word.
     """
     wanted = Words(words)
-    names = _reached(part, rules.named)
-    for ends in (True, False):
+    found = {name: rules.named[name] for name in _reached(part, rules.named)}
+    work = [_MAX_WORK]
+    for end in (None, ""):
         word = _spelled(part, rules.named, wanted.words)
         if word is None:
             return None
-        for name in names:
-            rules.named[name] = _narrowed(rules.named[name], wanted, ends)
+        narrower = _Narrower(wanted, end, work)
+        rules.named.update({name: narrower.of(node) for name, node in found.items()})
     return _spelled(part, rules.named, wanted.words)
 
 
-def _narrowed(part: Node, words: Words, ends: bool) -> Node:
-    if isinstance(part, Terminal):
-        found = restricted(part.part, words, "" if not ends else None)
-        return part if found is None else Terminal(found)
-    if isinstance(part, Repeat):
-        return Repeat(_narrowed(part.part, words, ends), part.least, part.most)
-    if isinstance(part, (Sequence, Choice)):
-        join = sequence if isinstance(part, Sequence) else choice
-        return join(*(_narrowed(one, words, ends) for one in part.parts))
-    return part
+class _Narrower:
+    """Narrows the terminals of rules; equal ones once."""
+
+    def __init__(self, words: Words, end: object, work: list[int]) -> None:
+        self._words, self._end, self._work = words, end, work
+        self._known: dict[Node, Node] = {}
+
+    def of(self, part: Node) -> Node:
+        if isinstance(part, Terminal):
+            if part not in self._known:
+                found = restricted(part.part, self._words, self._end, self._work)
+                self._known[part] = part if found is None else Terminal(found)
+            return self._known[part]
+        if isinstance(part, Repeat):
+            return Repeat(self.of(part.part), part.least, part.most)
+        if isinstance(part, (Sequence, Choice)):
+            return (sequence if isinstance(part, Sequence) else choice)(*map(self.of, part.parts))
+        return part
 
 
 def _reached(part: Node, named: Mapping[str, Node]) -> list[str]:
@@ -145,21 +157,26 @@ class _Automaton(Matcher):
         return [(chr(first), chr(last - 1)) for first, last in itertools.pairwise(edges)]
 
 
-def restricted(part: Node, rule: Rule, end: object = None) -> Node | None:
+def restricted(part: Node, rule: Rule, end: object = None, work: list[int] | None = None) -> Node | None:
     """The texts of an expression that satisfy a rule as well; None: there are none, or they take too much to say.
 
     Args:
         end: The rule's state at the end; None: any.
+        work: How many states may still be looked at; it is counted down.
     """
     automaton = _Automaton(part, {})
     start: State = (frozenset(automaton._closure([automaton._start])), rule.start)
+    if automaton.size > _MAX_SIZE:
+        return None
+    work = work or [_MAX_STATES]
     edges: dict[State, list[Step]] = {}
     waiting = [start]
     while waiting:
         state = waiting.pop(0)
         if state in edges:
             continue
-        if len(edges) == _MAX_STATES:
+        work[0] -= 1
+        if len(edges) == _MAX_STATES or work[0] < 0:
             return None
         targets: dict[State, list[tuple[str, str]]] = {}
         for first, last in _split(automaton.steps(state[0]), rule.letters):  # type: ignore[arg-type]

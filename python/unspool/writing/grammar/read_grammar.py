@@ -31,12 +31,12 @@ from unspool.writing.grammar.nodes import (
     star,
 )
 
-__all__ = ["read_grammar", "read_regex"]
+__all__ = ["MAX_LENGTH", "read_grammar", "read_regex"]
 
 MAX_LENGTH = 50_000
 MAX_DEPTH = 50
-#: Parts of all rules; a terminal is one.
-MAX_PARTS = 10_000
+#: Parts of all rules; a terminal counts with its characters.
+MAX_PARTS = 20_000
 
 _LARK = re.compile(
     r"""(?P<skip>\s+|//[^\n]*|\#[^\n]*|->\s*\w+)
@@ -126,6 +126,7 @@ class _Reader:
             self._at = self._bodies[name]
             self._rules.named[self._made[name].name] = self._body()
         self._check_productive()
+        self._rules.spend(self._parts)
         return whole
 
     def _split(self, text: str) -> list[_Piece]:
@@ -161,8 +162,9 @@ class _Reader:
         return self._pieces[self._at]
 
     def _take(self) -> _Piece:
-        self._at += 1
-        return self._pieces[self._at - 1]
+        piece = self._next
+        self._at += piece.kind != "end"
+        return piece
 
     def _takes(self, sign: str) -> bool:
         is_there = self._next.kind == "sign" and self._next.text == sign
@@ -203,10 +205,12 @@ class _Reader:
     def _sequence(self) -> Node:
         parts = []
         while self._next.kind in ("text", "regex", "name") or self._next.text in ("(", "["):
-            self._parts += 1
-            if self._parts > MAX_PARTS:
-                raise ArgumentError(f"the grammar has more than {MAX_PARTS:,} parts; shorten it")
             parts.append(self._repeated(self._atom()))
+            self._parts += _weight(parts[-1])
+            if self._parts > MAX_PARTS:
+                raise ArgumentError(
+                    f"the grammar has more than {MAX_PARTS:,} parts and characters; shorten it"
+                )
         return sequence(*parts)
 
     def _atom(self) -> Node:
@@ -378,6 +382,14 @@ class _Gbnf(_Reader):
         if isinstance(found, Chars) and found.ranges:
             return found
         raise self._wrong(piece, "a class without characters")
+
+
+def _weight(part: Node) -> int:
+    if isinstance(part, (Sequence, Choice)):
+        return sum(map(_weight, part.parts))
+    if isinstance(part, Repeat):
+        return 1 + _weight(part.part)
+    return size_of(part.part) if isinstance(part, Terminal) else 1
 
 
 def _unescaped(piece: _Piece, wrong: Callable[[_Piece, str], ArgumentError]) -> str:

@@ -16,7 +16,7 @@ from unspool.writing.grammar.nodes import EMPTY, Node, Rules, Terminal
 from unspool.writing.grammar.nodes import Literal as Exactly
 from unspool.writing.grammar.nodes import choice as any_of
 from unspool.writing.grammar.printers import PRINTERS
-from unspool.writing.grammar.read_grammar import read_grammar, read_regex
+from unspool.writing.grammar.read_grammar import MAX_LENGTH, read_grammar, read_regex
 from unspool.writing.grammar.result import Grammar
 
 __all__ = ["Response", "read_text", "response_grammar", "text_node"]
@@ -97,6 +97,8 @@ def _check_choice(choice: Any) -> None:
         raise ArgumentError(f"choice is of type {type(choice).__name__}; pass a list of texts")
     if not 0 < len(choice) <= MAX_CHOICES:
         raise ArgumentError(f"choice has {len(choice)} texts; list 1 to {MAX_CHOICES:,}")
+    if sum(len(text) for text in choice if isinstance(text, str)) > MAX_LENGTH:
+        raise ArgumentError(f"choice has more than {MAX_LENGTH:,} characters; shorten it")
     for text in choice:
         if not isinstance(text, str) or not text:
             raise ArgumentError(f"choice holds {text!r}; list texts that are not empty")
