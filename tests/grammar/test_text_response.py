@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import random
 import re
@@ -84,6 +85,9 @@ def test_each_text_of_a_choice_can_be_written(name: str) -> None:
         ({"response_grammar": 'start: A\nA: B "x"\nB: A | "y"'}, "holds itself"),
         ({"response_grammar": "start: " + "(" * 3000}, "deeper than"),
         ({"response_grammar": 'start: %json {"type": "object"}'}, "cannot be read"),
+        ({"response_grammar": 'start: "a"\n%import common'}, "not supported"),
+        ({"response_grammar": 'start: "a"\n%import common.(LF'}, "no name to import"),
+        ({"response_grammar": 'start: "a" ~'}, "no number"),
         ({"response_grammar": "x" * 60_000}, "longer than"),
         ({"response_grammar": "start: " + "/a{900}b{900}/ " * 500}, "more than 20,000"),
         ({"choice": ["x" * 999] * 100}, "more than 50,000"),
@@ -118,3 +122,15 @@ def test_a_restricted_expression_has_the_texts_without_the_words(pattern: str) -
         text = "".join(draw.choices("abcx<>\n", k=draw.randrange(8)))
         expected = Matcher(whole).matches(text) and not any(word in text for word in ("bb", "<b", "a<"))
         assert bool(narrowed.fullmatch(text)) == expected, text
+
+
+def test_a_damaged_grammar_is_read_or_refused() -> None:
+    draw, file = random.Random(3), unspool.get_format("hermes")
+    letters = '():|*+?[]{}"/\\~.,-<>%#@=;\n aZ09_é\ud800😀^$&!'
+    for _ in range(300):
+        name, text = draw.choice([("response_grammar", LARK), ("response_grammar", GBNF), ("regex", REGEX)])
+        for _ in range(draw.randrange(1, 6)):
+            at = draw.randrange(len(text) + 1)
+            text = text[:at] + draw.choice(["", draw.choice(letters)]) + text[at + draw.randrange(2) :]
+        with contextlib.suppress(ArgumentError):
+            file.grammar(**{name: text})

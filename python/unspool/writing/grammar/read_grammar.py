@@ -307,6 +307,8 @@ class _Lark(_Reader):
             names = [self._take()] if not listed else []
             while listed and not self._takes(")"):
                 names.append(self._take())
+                if names[-1].kind != "name":
+                    raise self._wrong(names[-1], "no name to import")
                 self._takes(",")
             for name in names:
                 if name.text not in _COMMON:
