@@ -56,13 +56,14 @@ class _Printer:
     def text(self) -> str:
         ordered = sorted(self._rules.items(), key=lambda rule: rule[0] != "start")
         lines = [f"{self._names[name]} ::= {self._rule(node)}\n" for name, node in ordered]
-        printed = 0
-        while printed < len(self._texts):  # a terminal may contain further terminals
-            node, name = list(self._texts.items())[printed]
-            lines.append(f"{name} ::= {self._part(node, 0)}\n")
-            printed += 1
-        for automaton, names in self._automata.items():
-            lines += self._states(automaton, names)
+        texts, automata = 0, 0
+        while texts < len(self._texts) or automata < len(self._automata):  # each may contain others
+            for node, name in list(self._texts.items())[texts:]:
+                lines.append(f"{name} ::= {self._part(node, 0)}\n")
+                texts += 1
+            for automaton, names in list(self._automata.items())[automata:]:
+                lines += self._states(automaton, names)
+                automata += 1
         return "".join(lines)
 
     def _states(self, automaton: Automaton, names: list[str]) -> Iterator[str]:

@@ -162,7 +162,7 @@ JSON_VALUES = EscapedValues(
     '"',
     {**_CONTROLS, **_SHORT, "\b": "\\b", "\f": "\\f"},
     sequence(_BACKSLASH, choice(characters(*'"\\bfnrt'), _CONTROL)),
-    sequence(_BACKSLASH, _SIMPLE),
+    sequence(_BACKSLASH, Terminal(_SIMPLE)),  # a rule, which all characters of a string share
     excluding(characters("\0\x1f", '"', "\\", "\ud800\udfff")),
 )
 _PYTHON_ESCAPE = sequence(_BACKSLASH, characters(*"\\'\"nrt"))
