@@ -144,7 +144,9 @@ class GrammarMatcher:
         import numpy as np
 
         target = read_bitmask(bitmask)
-        places = [read_row(row, target) for row in (range(len(matchers)) if rows is None else rows)]
+        places = list(range(len(matchers)) if rows is None else map(operator.index, rows))
+        for extreme in (min, max) if places else ():
+            read_row(extreme(places), target)
         if not len(matchers) == len(places) == len(set(places)) == len(set(map(id, matchers))):
             raise ArgumentError(
                 f"there are {len(matchers)} matchers and {len(places)} rows; pass one row for each matcher, and each "
