@@ -156,7 +156,7 @@ class GrammarMatcher:
         if not matchers:
             return
         trie = matchers[0]._trie
-        if any(matcher._trie is not trie for matcher in matchers):
+        if len({id(matcher._trie) for matcher in matchers}) > 1:
             raise ArgumentError("the matchers have different vocabularies; fill them in calls of their own")
         words = (trie.vocab_size + 31) // 32
         is_in_place = target.shape[1] == words and target.flags.c_contiguous
