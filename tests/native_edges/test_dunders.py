@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
 import itertools
 import sys
@@ -44,6 +45,7 @@ def made() -> dict[str, Any]:
     assert labels is not None
     channel = unspool.DeltaChannel()
     channel.cancel()  # an open one would wait for deltas
+    has_matcher = importlib.util.find_spec("llguidance") is not None
     values = [
         *INSTANCES.values(),
         channel,
@@ -58,6 +60,7 @@ def made() -> dict[str, Any]:
         labels.spans[0],
         unspool.get_format("hermes").grammar([{"name": "f"}]),
         unspool.BatchParser("hermes"),
+        *([unspool.GrammarMatcher("start: \"A\"\n", INSTANCES["Vocabulary"])] if has_matcher else []),
     ]
     found = {type(value).__name__: value for value in values}
     for cls in PUBLIC:
@@ -113,7 +116,7 @@ def test_nearly_every_class_is_made() -> None:
     # They need a model, a run of one, or are bases.
     assert set(CLASSES) - set(MADE) <= {
         "Bridge", "ConditioningHook", "DeltaStream", "Detection", "Dropped", "Evidence", "FormatFile", "PrefillReport",
-        "PrefillScope", "PromptOutput", "SampleState", "SlowDetokenizer", "StreamGenerator", "StreamMetrics", "StreamResult",
+        "PrefillScope", "PromptOutput", "GrammarMatcher", "SampleState", "SlowDetokenizer", "StreamGenerator", "StreamMetrics", "StreamResult",
         "ContextLengthError", "PreCompileConfig", "InferenceConfig",
     }  # fmt: skip
 
