@@ -13,8 +13,9 @@ xgrammar = pytest.importorskip("xgrammar")
 FORMATS = [file for file in unspool.formats() if file.has_tools]
 LIST: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
 NESTED: dict[str, Any] = {"type": "object", "properties": {"b": LIST}, "required": ["b"]}
-#: Of the vocabulary. A call's id of at most 40 letters leaves 18 % open; an expression that repeats a choice, 93 %.
-MOST = 0.2
+#: Of the vocabulary. An id or a skipped name of at most 40 letters leaves 18 to 21 % open, whatever the values are; an
+#: expression that repeats a choice, 93 %.
+MOST = 0.25
 
 
 @pytest.fixture(scope="module")
