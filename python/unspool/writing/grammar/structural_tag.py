@@ -47,7 +47,7 @@ class _Printer:
         if name in reached or (
             level_count > _MAX_LEVELS and not any(map(self._has_tokens, (name, *reached)))
         ):
-            return self._grammar(Reference(name))
+            return self._grammar(node if name == "start" else Reference(name))
         return self._part(node)
 
     def _part(self, node: Node) -> dict[str, Any]:
@@ -92,7 +92,7 @@ class _Printer:
         """EBNF for a node and the rules that it needs."""
         needed = Rules({"start": node})
         for name in self._reached(node)[0]:
-            needed.named[name if name != "start" else "again"] = self._rules.named[name]
+            needed.named[name] = self._rules.named[name]
         return {"type": "grammar", "grammar": to_ebnf(needed)}
 
     def _reached(self, node: Node) -> tuple[dict[str, None], int]:
