@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -99,3 +100,27 @@ def test_what_would_be_too_large_is_listed(schema: Any) -> None:
         assert [one.keyword for one in json_grammar(schema, syntax=syntax).dropped] == [
             list(schema)[1 if "multipleOf" in schema else 2]
         ]
+
+
+@pytest.mark.parametrize("depth", [1, 8, 30])
+def test_a_schema_of_many_levels_is_read_by_each_engine(depth: int) -> None:
+    """Its rules are deep, so that a structural tag has all of them as one grammar."""
+    schema: Any = {"type": "array", "items": {"$ref": "#/$defs/node"}}
+    value: Any = [{"next": {}}]
+    for _ in range(depth):
+        schema = {
+            "type": "object",
+            "properties": {"a": schema, "b": {"type": "integer"}},
+            "required": ["a", "b"],
+        }
+        value = {"a": value, "b": 1}
+    schema["$defs"] = {"node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}}}
+    text = json.dumps(value).encode()
+    matchers: list[Matcher] = [LlguidanceMatcher(json_grammar(schema).text)]
+    matchers += [
+        XgrammarMatcher(json_grammar(schema, syntax=syntax).text, syntax)
+        for syntax in ("structural_tag", "gbnf")
+    ]
+    for matcher in matchers:
+        assert matcher.admits(text) == len(text)
+        assert matcher.admits(text.replace(b"1", b"x", 1)) < len(text)
