@@ -107,6 +107,21 @@ def test_what_would_be_too_large_is_listed(schema: Any) -> None:
         ]
 
 
+def test_keys_whose_pattern_is_too_long_for_an_engine_are_any() -> None:
+    schema = {
+        "type": "object",
+        "patternProperties": {"^[a-z]{1,255}$": {"type": "integer"}},
+        "additionalProperties": False,
+    }
+    for syntax in ("lark", "structural_tag", "gbnf"):
+        grammar = json_grammar(schema, syntax=syntax)  # type: ignore[arg-type]
+        is_lark = syntax == "lark"
+        matcher = LlguidanceMatcher(grammar.text) if is_lark else XgrammarMatcher(grammar.text, syntax)
+        assert matcher.admits(b'{"abc":1}') == 9
+        assert matcher.admits(b'{"abc":"') < 8
+        assert bool(grammar.dropped) != is_lark
+
+
 @pytest.mark.parametrize("depth", [1, 8, 30])
 def test_a_schema_of_many_levels_is_read_by_each_engine(depth: int) -> None:
     """Its rules are deep, so that a structural tag has all of them as one grammar."""

@@ -50,27 +50,38 @@ class Keys:
                     self._merger.parts.drop(part, "patternProperties", _ONE_PATTERN)
                 else:
                     kept = self._keep(
-                        part, "patternProperties", pattern, [self._value(part, pattern)], None, depth
+                        part, "patternProperties", pattern, [self._value(part, pattern)], None, names, depth
                     )
         for part, pattern in self._names:
             if names or kept is not None or others is False:
                 self._merger.parts.drop(part, "propertyNames", _ONE_PATTERN)
             else:
-                kept = self._keep(part, "propertyNames", pattern, [], others, depth)
+                kept = self._keep(part, "propertyNames", pattern, [], others, names, depth)
         return kept
 
     def _value(self, part: Part, pattern: str) -> Part:
         return part.child(part.get("patternProperties")[pattern], "patternProperties", pattern)
 
     def _keep(
-        self, part: Part, keyword: str, pattern: Any, value: list[Part], node: Any, depth: int
+        self,
+        part: Part,
+        keyword: str,
+        pattern: Any,
+        value: list[Part],
+        node: Any,
+        names: Sequence[str],
+        depth: int,
     ) -> tuple[str, Any] | None:
         try:
-            if most_counted(parse_pattern(pattern)) > self._merger.longest:
-                raise PatternError("the pattern counts too many characters for the engine")
+            count = most_counted(parse_pattern(pattern))
         except PatternError as error:
             self._merger.parts.drop(part, keyword, str(error))
             return None
+        if count > self._merger.longest:
+            self._merger.parts.drop(part, keyword, "the pattern counts too many characters for the engine")
+            if names:
+                return None
+            pattern = ""  # any key, rather than none
         return pattern, self._merger.merge(value, depth + 1) if value else node
 
     def _read(self, part: Part) -> dict[str, Matcher | None]:
