@@ -48,6 +48,7 @@ class FormatFile(FormatSource):
         syntax: Syntax = "lark",
         tokenizer: Any = None,
         white_space: WhiteSpace = "bounded",
+        any_order: bool = False,
     ) -> Grammar:
         """Build a grammar that constrains a model to this format: an engine masks tokens that do not fit.
 
@@ -75,6 +76,8 @@ class FormatFile(FormatSource):
             tokenizer: A tokenizer or `Vocabulary`. Markers that are tokens of it are written as tokens.
             white_space: In objects and lists. "bounded": at most 40 blanks and line breaks at a place. "compact":
                 none but a blank after a comma or a colon. "any": no limit.
+            any_order: Whether the arguments of a call, and the keys of an object, may come in any order, if they are at
+                most 6. False: in the order of the schema.
 
         Raises:
             FormatError: Calls are required, and the format has none.
@@ -89,7 +92,7 @@ class FormatFile(FormatSource):
         return make_grammar(
             self, tools, tool_choice=tool_choice, response=response, parallel=parallel,
             reasoning=reasoning, prompt=prompt, strict=strict, syntax=syntax, tokenizer=tokenizer,
-            white_space=white_space,
+            white_space=white_space, any_order=any_order,
         )  # fmt: skip
 
     def render(

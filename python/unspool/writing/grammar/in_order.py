@@ -1,4 +1,4 @@
-"""Members and items in their order, some of them optional.
+"""Members and items in their order, some of them optional; and members in any order.
 
 Each range of members is halved until it has one, so a list of n members is no deeper than log n. Engines compile a grammar
 by recursion: a chain of a few thousand rules would end their process.
@@ -10,18 +10,44 @@ from collections.abc import Iterator, Sequence
 
 from unspool.writing.grammar.nodes import EMPTY, Node, Rules, choice, optional, sequence
 
-__all__ = ["any_prefix", "in_order"]
+__all__ = ["MAX_IN_ANY_ORDER", "any_prefix", "in_order"]
 
 #: Members in one rule. xgrammar's time grows with the square of it.
 _MAX_ROW = 64
 
+#: Members that may come in any order: each set of those that are left is a rule.
+MAX_IN_ANY_ORDER = 6
+
 
 def in_order(rules: Rules, members: Sequence[tuple[Node, bool]], comma: Node, least: int = 0) -> Node:
-    """The members in order, each with whether it is required; commas separate them. There may be none if `least` is 0."""
+    """The members, each with whether it is required; commas separate them. There may be none if `least` is 0.
+
+    They are in this order, or in any if the rules allow it and there are few.
+    """
     if not members:
         return EMPTY
+    if rules.any_order and 1 < len(members) <= MAX_IN_ANY_ORDER:
+        return _in_any_order(rules, members, comma, least)
     node, is_required = _some(rules, members, comma)
     return node if is_required or least else optional(node)
+
+
+def _in_any_order(rules: Rules, members: Sequence[tuple[Node, bool]], comma: Node, least: int) -> Node:
+    rules.spend(2 ** len(members))
+    nodes = [rules.add("member", member) for member, _ in members]
+    known: dict[frozenset[int], Node] = {frozenset(): EMPTY}
+
+    def rest(left: frozenset[int]) -> Node:
+        """What may follow while these members are left."""
+        if left not in known:
+            more = [sequence(comma, nodes[one], rest(left - {one})) for one in sorted(left)]
+            may_end = not any(members[one][1] for one in left)
+            known[left] = rules.add("members", optional(choice(*more)) if may_end else choice(*more))
+        return known[left]
+
+    whole = frozenset(range(len(members)))
+    made = choice(*(sequence(nodes[one], rest(whole - {one})) for one in sorted(whole)))
+    return made if least or any(is_required for _, is_required in members) else optional(made)
 
 
 def _some(rules: Rules, members: Sequence[tuple[Node, bool]], comma: Node) -> tuple[Node, bool]:

@@ -23,10 +23,11 @@ def json_grammar(
     syntax: Syntax = "lark",
     strict: bool = False,
     white_space: WhiteSpace = "bounded",
+    any_order: bool = False,
 ) -> Grammar:
     """Build the grammar of an answer that is one JSON value of this schema.
 
-    Keys come in the order of the schema. An object with `properties` has only those, unless the schema has
+    Keys come in the order of the schema, unless `any_order` is set. An object with `properties` has only those, unless the schema has
     `additionalProperties`.
 
     Args:
@@ -36,6 +37,7 @@ def json_grammar(
             change.
         white_space: "bounded": at most 8 blanks and line breaks at a place. "compact": none but a blank after a
             comma or a colon. "any": no limit.
+        any_order: Whether the keys of an object may come in any order, if it has at most 6.
 
     Raises:
         ArgumentError: The schema is malformed, too large, matched by no value, or not strict.
@@ -44,12 +46,14 @@ def json_grammar(
         raise ArgumentError(f"syntax must be one of {', '.join(PRINTERS)}; got {syntax!r}")
     check_white_space(white_space)
     found = normalise(schema, syntax=syntax, strict=strict)
-    return Grammar(syntax, PRINTERS[syntax](json_rules(found, white_space)), found.dropped)
+    return Grammar(syntax, PRINTERS[syntax](json_rules(found, white_space, any_order)), found.dropped)
 
 
-def json_rules(found: NormalisedSchema, white_space: WhiteSpace = "bounded") -> Rules:
+def json_rules(
+    found: NormalisedSchema, white_space: WhiteSpace = "bounded", any_order: bool = False
+) -> Rules:
     """A JSON value as rules."""
-    rules = Rules({"start": EMPTY}, white_space)
+    rules = Rules({"start": EMPTY}, white_space, any_order)
     rules.named["start"] = SchemaRules(rules, JSON_VALUES, found.schema).value()
     check_depth(rules)
     return rules

@@ -41,6 +41,7 @@ def make_grammar(
     syntax: Syntax = "lark",
     tokenizer: Any = None,
     white_space: WhiteSpace = "bounded",
+    any_order: bool = False,
     reasoning_start: ReasoningStart | None = None,
 ) -> Grammar:
     """See `FormatFile.grammar`.
@@ -59,7 +60,7 @@ def make_grammar(
         raise FormatError(f"format '{file.name}' has no calls, so there is no grammar of them")
     if reasoning is True and not file.has_reasoning:
         raise ArgumentError(f"format '{file.name}' has no reasoning; leave the argument out")
-    rules, dropped = Rules({"start": EMPTY}, white_space), list[Dropped]()
+    rules, dropped = Rules({"start": EMPTY}, white_space, any_order), list[Dropped]()
     chosen = chosen_tools(offered, tool_choice, strict, syntax, dropped) if has_calls else []
     check_parts(file, chosen)
     must_call = has_calls and tool_choice != "auto"

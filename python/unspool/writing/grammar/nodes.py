@@ -123,6 +123,8 @@ class Rules:
     named: dict[str, Node] = field(default_factory=dict)
     white_space: WhiteSpace = "bounded"
     """In values of schemas."""
+    any_order: bool = False
+    """Whether the members of an object, if they are few, may come in any order."""
     _numbers: dict[str, int] = field(default_factory=dict, repr=False, compare=False)  # the last of each stem
     _added: dict[Node, Reference] = field(default_factory=dict, repr=False, compare=False)
     _spent: int = field(default=0, repr=False, compare=False)
