@@ -17,6 +17,7 @@ def make(llama: Any, tokenizer: Any, format: str, backend: Any = "native") -> St
     return StreamGenerator(llama, tokenizer, format=format, backend=backend, start_in="reasoning")
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("format", REASONING)
 def test_every_family_goes_on_with_its_answer(llama: Any, byte_tokenizer: Any, format: str) -> None:
     generator = make(llama, byte_tokenizer, format)

@@ -67,6 +67,7 @@ def regex(pattern: str = CODE) -> dict[str, Any]:
     }
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize(
     "file", [file for file in unspool.formats() if file.has_tools], ids=lambda file: file.name
 )

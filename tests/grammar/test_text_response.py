@@ -33,6 +33,7 @@ KINDS: list[tuple[dict[str, Any], str]] = [
 ]
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("file", unspool.formats(), ids=lambda file: file.name)
 @pytest.mark.parametrize(("asked", "pattern"), KINDS, ids=["choice", "regex", "lark", "gbnf"])
 def test_the_content_is_such_a_text(file: unspool.FormatFile, asked: dict[str, Any], pattern: str) -> None:
