@@ -244,6 +244,8 @@ class StreamGenerator:
         flush_tokens = 1 if sampling.stop or closer else given.flush_tokens
         rows = Rows(streamers, settings.eos, settings.limit, recorder, flush_tokens, given.flush_ms)
         if grammar is not None:
+            if not _masks_drafts():
+                check_one_id_a_step("a grammar, or use transformers 5", settings.option)
             first = GrammarMatcher(grammar, vocabulary, end_ids=[id for id in settings.eos if id >= 0])
             matchers = [first, *(first.fork() for _ in range(settings.n - 1))]
             mask = GrammarMask(matchers, rows.is_done, rows.cut_row)
@@ -398,6 +400,13 @@ def _resolve(config: GenerationDefaults | None, model: Any, tokenizer: Any) -> G
 
 def _has_template(tokenizer: Any) -> bool:
     return any(getattr(tokenizer, name, None) for name in ("chat_template", "response_template"))
+
+
+def _masks_drafts() -> bool:
+    """Whether `generate` of this transformers keeps drafts to the scores that a processor leaves."""
+    import transformers
+
+    return int(transformers.__version__.split(".", 1)[0]) >= 5
 
 
 def _flat(given: dict[str, Any]) -> dict[str, Any]:
