@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["FORMAT_PATTERNS"]
+from typing import Any
+
+__all__ = ["FORMAT_PATTERNS", "has_pattern"]
 
 _FOURTH = "(?:0[48]|[2468][048]|[13579][26])"
 _LEAP_YEAR = rf"(?:\d\d{_FOURTH}|{_FOURTH}00)"
@@ -51,3 +53,8 @@ FORMAT_PATTERNS = {
         "uri": rf"[A-Za-z][A-Za-z0-9+.-]{{0,15}}:{_URI}+(?:#{_URI}*)?",
     }.items()
 }
+
+
+def has_pattern(format: Any) -> bool:
+    """Whether a grammar can express the value of `format`, which may be anything."""
+    return isinstance(format, str) and format in FORMAT_PATTERNS

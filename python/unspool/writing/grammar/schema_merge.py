@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from unspool.errors import ArgumentError
-from unspool.writing.grammar.format_patterns import FORMAT_PATTERNS
+from unspool.writing.grammar.format_patterns import has_pattern
 from unspool.writing.grammar.merging import Node
 from unspool.writing.grammar.schema_arrays import merge_arrays
 from unspool.writing.grammar.schema_enums import merge_values
@@ -148,7 +148,7 @@ def _constrains(part: Part) -> bool:
 
 def _implies_type(part: Part, keyword: str) -> bool:
     """Whether a schema without a type means values of the keyword's type; some formats are those of numbers."""
-    return part.has(keyword) and (keyword != "format" or part.get(keyword) in FORMAT_PATTERNS)
+    return part.has(keyword) and (keyword != "format" or has_pattern(part.get(keyword)))
 
 
 def _adds_null(part: Part) -> bool:

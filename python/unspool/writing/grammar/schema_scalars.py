@@ -9,7 +9,7 @@ from typing import Any
 
 from unspool.core.schema.schema_patterns import PatternError, parse_pattern
 from unspool.errors import ArgumentError
-from unspool.writing.grammar.format_patterns import FORMAT_PATTERNS
+from unspool.writing.grammar.format_patterns import has_pattern
 from unspool.writing.grammar.multiples import multiples, multiples_between
 from unspool.writing.grammar.nodes import Chars, Repeat
 from unspool.writing.grammar.pattern_lengths import lengths, most_counted
@@ -68,7 +68,7 @@ def _format(notes: Parts, parts: Sequence[Part]) -> Any:
         if not part.has("format"):
             continue
         name = part.get("format")
-        if found is None and name in FORMAT_PATTERNS:
+        if found is None and has_pattern(name):
             found = name
         elif name != found:
             notes.drop(part, "format", f"no matcher knows {name!r}, or another format stands beside it")
