@@ -23,7 +23,7 @@ __all__ = ["INPUTS", "InferenceParameters", "read_inference_request"]
 INPUTS = {"prompt": ("BYTES",), "messages": ("BYTES",), "input_ids": ("INT64", "INT32")}
 
 # Parameters that are text; all others may be JSON in a text, since gRPC knows no fractions, lists or objects.
-_TEXTS = ("tool_parser", "reasoning_parser", "reasoning_effort")
+_TEXTS = ("tool_parser", "reasoning_parser", "reasoning_effort", "guided_regex", "guided_grammar", "grammar")
 # These are text, unless they begin as a list or an object does.
 _TEXTS_OR_JSON = ("stop", "tool_choice")
 
