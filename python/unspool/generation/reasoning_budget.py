@@ -52,12 +52,12 @@ class ReasoningBudget:
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:  # noqa: ARG002
         """The scores, of shape (rows, vocabulary); where the budget is used up, only one id may follow."""
-        scores = scores.clone()
         for row in range(len(self._streamers)):
             id = self._next(row)
             # A grammar may ask for the rest of a character first.
             if id is not None and scores[row, id] > float("-inf"):
                 self._forced[row].pop()
+                scores = scores.clone()
                 scores[row] = float("-inf")
                 scores[row, id] = 0.0
         return scores
