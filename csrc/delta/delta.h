@@ -25,8 +25,8 @@ struct Delta {
   std::string reason;  // of malformed: the problem
   TokenSpan span;      // positions of its token ids
   std::vector<TokenId> token_ids;
-  bool is_custom =
-      false;  // of a custom tool's call; a WireWriter decides it, and then decodes the text
+  // Of a custom tool's call, with its text decoded. Only a WireWriter sets it.
+  bool is_custom = false;
 
   void visit(Archive& archive) {
     archive.choice(kind, EventKind::call_text);

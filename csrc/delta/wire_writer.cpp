@@ -225,8 +225,8 @@ void WireWriter::take_checked(const Delta& delta, Answer& answer, std::string& o
   }
   const bool is_of_call =
       delta.kind == EventKind::tool_call_begin || delta.kind == EventKind::tool_call_arguments;
-  is_of_call&& answer.call_is_custom ? take_custom(delta, answer, out)
-                                     : take_shown(delta, answer, out);
+  if (is_of_call && answer.call_is_custom) return take_custom(delta, answer, out);
+  take_shown(delta, answer, out);
 }
 
 // The client gets the decoded text.

@@ -102,8 +102,12 @@ class Tools:
 
 def said_of(tool: Mapping[str, Any]) -> dict[str, Any]:
     """The part of a tool with its name."""
-    found: dict[str, Any] = tool["custom" if tool["type"] == "custom" else "function"]
+    found: dict[str, Any] = tool[_key(tool)]
     return found
+
+
+def _key(tool: Mapping[str, Any]) -> str:
+    return "custom" if tool["type"] == "custom" else "function"
 
 
 def offered_in(data: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -131,7 +135,7 @@ def read_tools(tools: list[dict[str, Any]], choice: Any = None, is_parallel: boo
             message = f"'{path}' is named '{name}', as another tool is; give each a name of its own"
             raise ApiError(400, message, param=path)
         said = {key: value for key, value in function.items() if value is not None}
-        offered[name] = {"type": tool["type"], ("custom" if tool["type"] == "custom" else "function"): said}
+        offered[name] = {"type": tool["type"], _key(tool): said}
         try:
             custom_syntax(said)
         except ArgumentError as error:
