@@ -215,14 +215,18 @@ PyObject* write(PyObject* object, PyObject* value) {
 PyMethodDef kWrite = {"write", as_method(write), METH_O,
                       "write($self, deltas, /)\n--\n\nThe bytes of a delta, or of several."};
 
+using Namespaces = decltype(WireOptions::namespaces);
+
 WireOptions read_wire_options(const py::str& model, const py::object& id, const py::object& created,
                               const py::object& n, bool stream, bool sse, bool include_usage,
                               const std::string& reasoning_field, const py::str& reasoning_events,
                               const py::object& prompt_token_count, const py::object& extra,
                               const py::str& incomplete_calls,
-                              const std::vector<std::string>& custom_tools) {
+                              const std::vector<std::string>& custom_tools,
+                              const Namespaces& namespaces) {
   WireOptions options;
   options.custom_tools = custom_tools;
+  options.namespaces = namespaces;
   options.model = read_text(model);
   options.id = text_of(id);
   if (!created.is_none()) {
@@ -324,26 +328,28 @@ void register_wire(py::module_& module) {
   writer
       .def(py::init(&make_writer<py::str, py::object, py::object, py::object, bool, bool, bool,
                                  std::string, py::str, py::object, py::object, py::str,
-                                 std::vector<std::string>>),
+                                 std::vector<std::string>, Namespaces>),
            py::arg("protocol"), py::kw_only(), py::arg("model"), py::arg("id") = py::none(),
            py::arg("created") = py::none(), py::arg("n") = 1, py::arg("stream") = true,
            py::arg("sse") = true, py::arg("include_usage") = false,
            py::arg("reasoning_field") = "reasoning_content",
            py::arg("reasoning_events") = "summary", py::arg("prompt_token_count") = 0,
            py::arg("extra") = py::none(), py::arg("incomplete_calls") = "forward",
-           py::arg("custom_tools") = std::vector<std::string>())
+           py::arg("custom_tools") = std::vector<std::string>(),
+           py::arg("namespaces") = Namespaces())
       .def("snapshot", &snapshot_writer, py::kw_only(), py::arg("key") = py::bytes())
       .def_static(
           "restore",
           &restore<py::str, py::object, py::object, py::object, bool, bool, bool, std::string,
-                   py::str, py::object, py::object, py::str, std::vector<std::string>>,
+                   py::str, py::object, py::object, py::str, std::vector<std::string>, Namespaces>,
           py::arg("snapshot"), py::arg("protocol"), py::kw_only(), py::arg("key") = py::bytes(),
           py::arg("model"), py::arg("id") = py::none(), py::arg("created") = py::none(),
           py::arg("n") = 1, py::arg("stream") = true, py::arg("sse") = true,
           py::arg("include_usage") = false, py::arg("reasoning_field") = "reasoning_content",
           py::arg("reasoning_events") = "summary", py::arg("prompt_token_count") = 0,
           py::arg("extra") = py::none(), py::arg("incomplete_calls") = "forward",
-          py::arg("custom_tools") = std::vector<std::string>())
+          py::arg("custom_tools") = std::vector<std::string>(),
+          py::arg("namespaces") = Namespaces())
       .def("begin", &begin)
       .def("end", &end, py::arg("usage") = py::none(), py::kw_only(),
            py::arg("stop_sequence") = py::none())
@@ -373,6 +379,9 @@ void register_wire(py::module_& module) {
       });
   add_fast_method(writer, &kWrite);
   refuse_pickle(writer, "a WireWriter", true);
+  module.def(
+      "sign_thought", [](const py::str& text) { return ThoughtSignature::of(read_text(text)); },
+      py::arg("text"));
 }
 
 }  // namespace unspool::bindings

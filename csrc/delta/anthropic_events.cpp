@@ -1,8 +1,8 @@
 // Anthropic messages: message_start, blocks (start, deltas, stop) one after the other and numbered
 // without gaps, message_delta with the stop reason and the usage, message_stop.
 //
-// A thinking block ends with an empty signature_delta: there is nothing to sign, and clients that
-// send their history back drop a thinking block that never got one.
+// A thinking block ends with its signature: clients that send their history back drop a block
+// without one, or send it as text.
 //
 //   message_start
 //   content_block_start  index 0 thinking    content_block_delta …  content_block_stop
@@ -138,6 +138,8 @@ class AnthropicEvents final : public WireWriter {
 
   bool has_logprobs() const override { return false; }
 
+  bool signs_thoughts() const override { return true; }
+
  private:
   void open_message(std::string& out) const {
     out += "{\"id\":";
@@ -157,7 +159,8 @@ class AnthropicEvents final : public WireWriter {
       case PartKind::reasoning:
         out += "{\"type\":\"thinking\",\"thinking\":";
         append_json_line_string(part.text, out);
-        out += ",\"signature\":\"\"";
+        // In a stream the text is still to come, and its signature after it.
+        append_field("signature", part.text.empty() ? "" : ThoughtSignature::of(part.text), out);
         break;
       case PartKind::call:
         out += "{\"type\":\"tool_use\",\"id\":";
@@ -218,7 +221,9 @@ class AnthropicEvents final : public WireWriter {
   void close_block(std::string& out) {
     if (parts_.last().kind == PartKind::reasoning) {
       open_event("content_block_delta", out);
-      out += ",\"delta\":{\"type\":\"signature_delta\",\"signature\":\"\"}";
+      out += ",\"delta\":{\"type\":\"signature_delta\"";
+      append_field("signature", take_signature(0), out);
+      out += '}';
       close_event(out);
     }
     open_event("content_block_stop", out);

@@ -175,6 +175,13 @@ class ResponsesEvents final : public WireWriter {
                                                                   : kReasoningText;
   }
 
+  // The client's name of a tool.
+  std::string_view name_of(const Part& part) const {
+    const auto found = options().namespaces.find(part.name);
+    return found == options().namespaces.end() ? std::string_view(part.name)
+                                               : std::string_view(found->second.second);
+  }
+
   static std::string_view status_of(FinishReason reason) {
     switch (reason) {
       case FinishReason::stop:
@@ -264,12 +271,19 @@ class ResponsesEvents final : public WireWriter {
         out += ",\"type\":\"reasoning\"";
         append_list("summary", is_summary);
         if (!is_summary) append_list("content", true);
+        // Clients that keep no state on the server send an item back only if it has this.
+        if (!is_added) append_field("encrypted_content", ThoughtSignature::of(part.text), out);
         break;
       }
       case PartKind::call:
         out += part.is_custom ? ",\"type\":\"custom_tool_call\"" : ",\"type\":\"function_call\"";
         append_field("call_id", part.id, out);
-        append_field("name", part.name, out);
+        // A client runs a tool of a namespace only by both names.
+        if (const auto found = options().namespaces.find(part.name);
+            found != options().namespaces.end()) {
+          append_field("namespace", found->second.first, out);
+        }
+        append_field("name", name_of(part), out);
         append_field(words_of(part).done_field, part.text, out);
         break;
     }
@@ -308,7 +322,7 @@ class ResponsesEvents final : public WireWriter {
     if (part.kind != PartKind::call || part.status == CallStatus::complete) {
       open_event(words.delta_event, ".done", out);
       append_address(out);
-      if (part.kind == PartKind::call && !part.is_custom) append_field("name", part.name, out);
+      if (part.kind == PartKind::call && !part.is_custom) append_field("name", name_of(part), out);
       append_field(words.done_field, part.text, out);
       if (part.kind == PartKind::text) {
         out += ",\"logprobs\":";

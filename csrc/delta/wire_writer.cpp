@@ -241,6 +241,7 @@ void WireWriter::take_custom(const Delta& delta, Answer& answer, std::string& ou
 void WireWriter::take_shown(const Delta& delta, Answer& answer, std::string& out) {
   if (options_.stream) {
     put(delta, out);
+    if (delta.kind == EventKind::reasoning && signs_thoughts()) answer.thought.add(delta.text);
   } else {
     answer.parts.put(delta);
     // At each delta and not at the end: the queue knows positions only, not which part they belong
@@ -310,6 +311,7 @@ void WireWriter::find_frame() {
   const auto tail = one.size() - static_cast<std::size_t>(last - one.rbegin());
   frame_ = {one.substr(0, begin), {}, one.substr(tail)};
   if (tail > begin + 1) frame_.middle = one.substr(begin + 1, tail - begin - 2);
+  frame_.is_signed = last_.kind == EventKind::reasoning && signs_thoughts();
   frame_.needs_clean = written('"') != frame_.head + "\\\"" + frame_.tail;
   last_.is_framed = true;
 }
@@ -324,6 +326,7 @@ bool WireWriter::write_next(const TextFragment& fragment, std::string& out) {
   append_json_line_escaped(fragment.text, out);
   out += frame_.tail;
   Answer& answer = answers_[static_cast<std::size_t>(fragment.choice)];
+  if (frame_.is_signed) answer.thought.add(fragment.text);
   answer.token_count = std::max(answer.token_count, fragment.token_end);
   return true;
 }
@@ -423,6 +426,11 @@ void WireWriter::add_logprobs(std::int32_t choice, std::vector<TokenLogprob> ent
   for (TokenLogprob& entry : entries) logprobs(choice).add(std::move(entry));
 }
 
+std::string WireWriter::take_signature(std::int32_t choice) {
+  ThoughtSignature& thought = answers_[static_cast<std::size_t>(choice)].thought;
+  return std::exchange(thought, {}).text();
+}
+
 std::vector<TokenLogprob> WireWriter::take_logprobs(std::int32_t choice) {
   std::vector<TokenLogprob> taken;
   // Including tokens after the last text, such as the end token.
@@ -435,6 +443,9 @@ std::unique_ptr<WireWriter> make_wire_writer(WireProtocol protocol, WireOptions 
       protocol == WireProtocol::chat_completions || protocol == WireProtocol::responses;
   if (!options.custom_tools.empty() && !has_custom) {
     throw ArgumentError("custom_tools is for chat_completions and responses; leave it out");
+  }
+  if (!options.namespaces.empty() && protocol != WireProtocol::responses) {
+    throw ArgumentError("namespaces is for responses; leave it out");
   }
   switch (protocol) {
     case WireProtocol::chat_completions: return make_chat_chunks(std::move(options));

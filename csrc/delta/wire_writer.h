@@ -16,10 +16,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "delta/chat_writer.h"
@@ -28,6 +30,7 @@
 #include "delta/logprobs.h"
 #include "delta/parts.h"
 #include "delta/sse.h"
+#include "delta/thought_signature.h"
 #include "delta/whole_calls.h"
 #include "delta/wire_json.h"
 #include "text/archive.h"
@@ -63,6 +66,8 @@ struct WireOptions {
   std::uint64_t prompt_token_count = 0;
   // Tools whose calls are sent with their text, and not with arguments; chat and responses only.
   std::vector<std::string> custom_tools = {};
+  // The namespace of a tool and its name there, by the name that the model sees; responses only.
+  std::map<std::string, std::pair<std::string, std::string>, std::less<>> namespaces = {};
   std::string extra = {};  // a JSON object: additional members of each chunk or response
 };
 
@@ -104,6 +109,8 @@ class WireWriter {
     const std::string_view text = fragment.line;
     if (!last_.is_framed || text.empty() || !is_next(fragment)) return false;
     if (frame_.needs_clean && text.size() != fragment.text.size()) return false;
+    Answer& answer = answers_[static_cast<std::size_t>(fragment.choice)];
+    if (frame_.is_signed) answer.thought.add(fragment.text);
     const bool is_twice = !frame_.middle.empty();
     char* to = out.extend(frame_.head.size() + frame_.middle.size() + frame_.tail.size() +
                           (is_twice ? 2 : 1) * text.size());
@@ -111,7 +118,7 @@ class WireWriter {
     to = copy_token(text, to);
     if (is_twice) to = copy_token(text, copy(frame_.middle, to));
     copy(frame_.tail, to);
-    answers_[static_cast<std::size_t>(fragment.choice)].token_count = fragment.token_end;
+    answer.token_count = fragment.token_end;
     return true;
   }
 
@@ -171,6 +178,8 @@ class WireWriter {
   /// The body of an error response, if `stream` is false.
   virtual void do_fail_whole(const WireError& error, std::string& out);
   virtual void do_body(const Ending& ending, std::string& out) = 0;
+  /// Whether thoughts end with their signature.
+  virtual bool signs_thoughts() const { return false; }
   /// Whether the protocol sends log-probabilities.
   virtual bool has_logprobs() const { return true; }
   /// Whether a body sends them with each part, and only those of text.
@@ -192,6 +201,8 @@ class WireWriter {
   LogprobQueue& logprobs(std::int32_t choice) {
     return answers_[static_cast<std::size_t>(choice)].logprobs;
   }
+  /// The signature of the thought that ends, in a stream.
+  std::string take_signature(std::int32_t choice);
   /// All log-probabilities of an answer, for a body.
   std::vector<TokenLogprob> take_logprobs(std::int32_t choice);
 
@@ -219,9 +230,10 @@ class WireWriter {
     std::int32_t bare_call = -1;  // the open call, if none of its arguments have arrived
     bool call_is_custom = false;
     InputReader input;
+    ThoughtSignature thought;
 
     void visit(Archive& archive) {
-      archive(parts, logprobs, token_count, whole_calls, bare_call, call_is_custom, input);
+      archive(parts, logprobs, token_count, whole_calls, bare_call, call_is_custom, input, thought);
       archive.choice(finish_reason, FinishReason::cancelled);
     }
   };
@@ -238,6 +250,7 @@ class WireWriter {
   struct Frame {
     std::string head, middle, tail;
     bool needs_clean = false;  // it is not so for text that has to be escaped
+    bool is_signed = false;
   };
 
   bool is_next(const TextFragment& fragment) const {

@@ -15,6 +15,7 @@ from unspool._core import (
     Vocabulary,
     WireWriter,
     __version__,
+    sign_thought,
 )
 from unspool.errors import (
     ArgumentError,
@@ -200,6 +201,7 @@ __all__ = [
     "parse_batch",
     "prepare_messages",
     "register_format",
+    "sign_thought",
     "sum_logprobs",
     "to_partial_args",
 ]

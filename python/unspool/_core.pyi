@@ -33,6 +33,12 @@ PATTERN_KEYS: tuple[str, ...]
 def format_words() -> str:
     """Return every word of the format notation with its meaning, as JSON."""
 
+def sign_thought(text: str) -> str:
+    """Return the signature that wires send after a thought: 24 characters, valid Base64.
+
+    It shows that the text has changed, white space aside. It is no proof of who wrote it.
+    """
+
 def _key_of(value: Any) -> bytes | None: ...
 def _find_key(entries: tuple[tuple[Any, ...], ...], value: Any) -> int: ...
 def _stream_options() -> list[tuple[str, Any, tuple[str, ...], str]]: ...
@@ -1042,6 +1048,8 @@ class WireWriter:
             omits such calls, and writes each other call in one piece once it is complete.
         custom_tools: Names of tools of type "custom". Their calls are written as the protocols (chat_completions and
             responses) write those: with the text of their argument `input`.
+        namespaces: Of the responses protocol: the namespace of a tool and its name there, by the name that the model
+            sees. Calls have both.
 
     Raises:
         ArgumentError: An option has an invalid value, or `extra` sets a member that the writer itself writes.
@@ -1064,6 +1072,7 @@ class WireWriter:
         extra: Mapping[str, Any] | None = None,
         incomplete_calls: str = "forward",
         custom_tools: Sequence[str] = (),
+        namespaces: Mapping[str, tuple[str, str]] = ...,
     ) -> None: ...
     def begin(self) -> bytes:
         """Return the bytes before the first delta, possibly none; `write` calls it if you have not.
@@ -1160,6 +1169,7 @@ class WireWriter:
         extra: Mapping[str, Any] | None = None,
         incomplete_calls: str = "forward",
         custom_tools: Sequence[str] = (),
+        namespaces: Mapping[str, tuple[str, str]] = ...,
     ) -> WireWriter:
         """Return a writer that continues after the bytes written before the snapshot.
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from unspool._core import sign_thought
 from unspool.core.stream.message import Message
 
 __all__ = [
@@ -395,7 +396,8 @@ def _read_item(
         assert is_whole == (done["status"] == "completed"), "arguments are done where they are whole"
         assert done == {**added, "arguments": text, "status": done["status"]}
     else:
-        assert done == {**added, where: [part], "status": done["status"]}
+        signed = {"encrypted_content": sign_thought(text)} if is_reasoning else {}
+        assert done == {**added, where: [part], **signed, "status": done["status"]}
     items.append(done)
     return position
 
@@ -418,6 +420,7 @@ def _read_block(
         assert data["index"] == index
         assert signatures == 0, "the signature comes last"
         if data["delta"]["type"] == "signature_delta":
+            assert data["delta"]["signature"] == sign_thought(text)
             signatures += 1
         else:
             assert data["delta"]["type"] == kind, "a delta is of its block's kind"
