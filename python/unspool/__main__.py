@@ -286,6 +286,16 @@ def _read_config(context: click.Context, path: str | None) -> None:
 @_setting(
     "--strict-markers", is_flag=True, help="Markers count only as tokens, or inside what a token opens."
 )
+@_setting(
+    "--response-store-mb",
+    default=0.0,
+    show_default=True,
+    help="Memory for responses that clients may ask for again or continue; 0: none.",
+)
+@_setting(
+    "--response-store-age", "response_store_age_s", default=3600.0, show_default=True, help="Their seconds."
+)
+@_setting("--strict-requests", is_flag=True, help="Refuse what would be ignored, such as unknown fields.")
 @_setting("--delay", default=0.0, help="With --demo: seconds a token.")
 @_setting("--log-level", default="info", show_default=True)
 @_setting("--ssl-keyfile")

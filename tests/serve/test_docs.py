@@ -41,7 +41,7 @@ def test_the_paths_and_metrics_are_there() -> None:
     paths = {
         path for path in paths if path != "/" and not path.startswith("/playground/")
     }  # a page of their own
-    assert set(re.findall(r"`(?:GET|POST) (/[\w./{}]*)`", text)) == paths
+    assert set(re.findall(r"`(?:GET|POST|DELETE) (/[\w./{}]*)`", text)) == paths
     families = {family.name for family in app.state.server.metrics.registry.collect()}
     told = set(re.findall(r"`(unspool_\w+?)(?:_total)?(?:\{[^}]*\})?`", text))
     assert told == families

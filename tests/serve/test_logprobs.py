@@ -213,7 +213,7 @@ BODIES: dict[str, dict[str, Any]] = {
 async def test_what_is_refused(
     make_client: Any, llama: Any, tokenizer: Any, path: str, fields: Any, status: int, says: str
 ) -> None:
-    client = make_client({"m": StreamGenerator(llama, tokenizer, format="hermes")})
+    client = make_client({"m": StreamGenerator(llama, tokenizer, format="hermes")}, strict_requests=True)
     answer = await client.post(path, json={"model": "m", **BODIES[path], **fields})
     assert answer.status_code == status
     assert says in answer.json()["error"]["message"]

@@ -57,7 +57,7 @@ async def test_what_cannot_be_tokenized(
 ) -> None:
     from unspool import StreamGenerator
 
-    client = make_client({"m": StreamGenerator(llama, tokenizer, format="hermes")})
+    client = make_client({"m": StreamGenerator(llama, tokenizer, format="hermes")}, strict_requests=True)
     answer = await client.post(path, json=body)
     assert answer.status_code == status
     assert told in answer.json()["error"]["message"]
@@ -112,8 +112,11 @@ async def test_the_description_is_what_the_server_does(make_client: Any) -> None
     assert properties["stream"]["type"] == "boolean"
     options = resolved(described, properties["stream_options"]["anyOf"][0])
     assert options["properties"]["include_usage"]["type"] == "boolean"
-    assert properties["verbosity"]["enum"] == ["medium"]
-    assert "not supported" in properties["verbosity"]["description"].lower()
+    assert (
+        properties["verbosity"]["description"] == "Accepted; changes nothing: the model has no such switch."
+    )
+    assert properties["modalities"]["enum"] == [["text"]]
+    assert "not supported" in properties["modalities"]["description"].lower()
     assert properties["user"]["description"] == "Accepted; changes nothing."
     roles = resolved(described, properties["messages"])["items"]["discriminator"]["mapping"]
     assert set(roles) == {"system", "developer", "user", "assistant", "tool"}

@@ -125,6 +125,7 @@ class Answer:
                         await self._send_events(stream, beats, send)
                     else:
                         body = await self._collect(stream, beats)
+                        self._request.keep(body)
                         self._is_whole = True
                         await Response(body, media_type="application/json")(scope, receive, send)
             finally:  # also if the client has left: its model stops
@@ -200,7 +201,9 @@ class Answer:
                     await send({"type": "http.response.body", "body": written, "more_body": True})
                 is_ready = await anext(beats, None)
             result = stream.result
-            last = self._begun + writer.end(usage_of(result), stop_sequence=result.stop_reason)
+            end = writer.end(usage_of(result), stop_sequence=result.stop_reason)
+            self._request.keep(end)
+            last = self._begun + end
         except Exception as error:
             last = self._fail(writer, error)
         self._is_whole = True
@@ -250,6 +253,7 @@ class Answer:
             custom_tools=request.tools.custom
             if request.protocol in ("chat_completions", "responses")
             else (),
+            namespaces=request.tools.namespaces,
         )
 
     def _fail(self, writer: WireWriter, error: Exception) -> bytes:

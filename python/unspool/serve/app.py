@@ -24,13 +24,14 @@ from unspool.serve.body import read_body
 from unspool.serve.chat import read_chat_request
 from unspool.serve.completions import read_completion_request
 from unspool.serve.guard import Guard
+from unspool.serve.ignored import SaidIgnored
 from unspool.serve.messages import read_messages_request
 from unspool.serve.middleware import ApiKeys, Measured, ReportedErrors
 from unspool.serve.openapi import openapi_routes
 from unspool.serve.options import ServeOptions
 from unspool.serve.playground import OPEN_PATHS, playground_routes
 from unspool.serve.request_ids import RequestIds
-from unspool.serve.responses import read_response_request
+from unspool.serve.response_routes import key_of, response_routes
 from unspool.serve.state import ServerState, state_of
 from unspool.serve.status import health_routes, model_routes
 from unspool.serve.tokenizing import tokenizing_routes
@@ -44,11 +45,11 @@ __all__ = ["create_app"]
 
 _log = logging.getLogger("unspool.serve")
 
-_READERS: dict[str, Callable[[Any], GenerationRequest]] = {
+_READERS: dict[str, Callable[[Any], GenerationRequest] | None] = {
     "/v1/chat/completions": read_chat_request,
     "/v1/completions": read_completion_request,
-    "/v1/responses": read_response_request,
     "/v1/messages": read_messages_request,
+    "/v1/responses": None,  # the store's
 }
 
 
@@ -87,7 +88,7 @@ def create_app(
 
     # Further routes come after the API's own, which they cannot replace.
     answers = [Route(path, _endpoint(reader), methods=["POST"]) for path, reader in _READERS.items()]
-    api = [*answers, *model_routes(), *tokenizing_routes()]
+    api = [*answers, *model_routes(), *tokenizing_routes(), *response_routes()]
     # With keys, the page's own paths need none. A further route may stand there: then the page is left out.
     has_page = not (options.api_keys and routes)
     page = playground_routes(has_chat=True, needs_key=bool(options.api_keys)) if has_page else []
@@ -97,6 +98,7 @@ def create_app(
             Middleware(RequestIds),
             *_cross_origin(options),
             Middleware(Measured, state=state, paths=[route.path for route in api]),
+            Middleware(SaidIgnored, state=state),
             Middleware(ReportedErrors),
             Middleware(Guard, state=state),
             Middleware(ApiKeys, keys=options.api_keys, open_paths=OPEN_PATHS if has_page else ()),
@@ -118,7 +120,7 @@ def _cross_origin(options: ServeOptions) -> list[Middleware]:
             allow_origins=list(options.allowed_origins),
             allow_methods=["*"],
             allow_headers=["*"],
-            expose_headers=["x-request-id", "request-id", "retry-after"],
+            expose_headers=["x-request-id", "request-id", "retry-after", "x-unspool-ignored"],
         )
     ]
 
@@ -152,12 +154,12 @@ async def _report(request: Request, error: Exception) -> Response:
     return error_response(as_api_error(error), dialect_of(path))
 
 
-def _endpoint(reader: Callable[[Any], GenerationRequest]) -> Callable[[Request], Awaitable[Any]]:
+def _endpoint(reader: Callable[[Any], GenerationRequest] | None) -> Callable[[Request], Awaitable[Any]]:
     async def endpoint(request: Request) -> Any:
         state = state_of(request)
         state.check_ready()
         state.limits.check_room()  # before the body is read
-        read = await read_body(request, reader)
+        read = await read_body(request, reader or state.responses.reader(key_of(request)))
         model = await state.find_model(read.model)
         return Answer(state, read, model, request.scope["unspool.metrics"])
 

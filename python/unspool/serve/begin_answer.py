@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from unspool.errors import ArgumentError, FormatError
 from unspool.formats.choose_format import check_format_names
 from unspool.serve.api_errors import ApiError
+from unspool.serve.ignored import ignore
 from unspool.serve.served_model import (
     answer_options,
     check_template,
@@ -82,18 +83,27 @@ def template_kwargs_of(model: Any, request: GenerationRequest) -> dict[str, Any]
     """The chat template's variables: the request's own, and those for its reasoning fields.
 
     Raises:
-        ArgumentError: The template does not read a variable.
+        ArgumentError: The template does not read a variable, or the effort is unknown.
+        ApiError: 400, there is no switch of reasoning, and requests are strict.
     """
-    template_kwargs = dict(request.template_kwargs)
-    if request.effort is not None:
-        template_kwargs = {**effort_kwargs(model, request.effort), **template_kwargs}
-    if request.thinking is not None:
-        template_kwargs = {
-            **effort_kwargs(model, "medium" if request.thinking else "none"),
-            **template_kwargs,
-        }
+    template_kwargs: dict[str, Any] = {}
+    thinking = None if request.thinking is None else "medium" if request.thinking else "none"
+    for field, effort in (("thinking", thinking), (_EFFORTS.get(request.protocol, _EFFORT), request.effort)):
+        if effort is None:
+            continue
+        variables = effort_kwargs(model, effort)
+        if variables is None:
+            message = f"'{field}' cannot be honoured: the model's chat template has no switch of reasoning; leave it out"
+            ignore(field, ApiError(400, message, code="invalid_argument", param=field))
+        template_kwargs |= variables or {}
+    template_kwargs |= request.template_kwargs
     check_template_kwargs(model, template_kwargs)
     return template_kwargs
+
+
+# An API's own field of the effort.
+_EFFORT = "reasoning_effort"
+_EFFORTS = {"responses": "reasoning.effort", "messages": "output_config.effort"}
 
 
 def _with_format(model: Any, format: str | None, reasoning: str | None) -> Any:

@@ -19,7 +19,7 @@ from unspool.serve.shared_fields import (
     logprob_count,
 )
 from unspool.serve.tools import ChatTool, ToolChoice, offered_in, read_tools
-from unspool.serve.wire import refused, take
+from unspool.serve.wire import refused, take, wish
 
 __all__ = ["ChatRequest", "read_chat_request"]
 
@@ -43,9 +43,9 @@ class ChatRequest(ChatFields, kw_only=True):
     response_format: NestedFormat | None = None
     modalities: Annotated[Any, refused(["text"], why="there is text alone")] = None
     audio: Annotated[Any, refused(why="there is text alone")] = None
-    prediction: Annotated[Any, refused(why="answers are not predicted")] = None
-    verbosity: Annotated[Any, refused("medium", why="the model has no such switch")] = None
-    web_search_options: Annotated[Any, refused(why="there is no web search")] = None
+    prediction: Annotated[Any, wish(why="answers are not predicted")] = None
+    verbosity: Annotated[Any, wish("medium", why="the model has no such switch")] = None
+    web_search_options: Annotated[Any, wish(why="there is no web search")] = None
     functions: Annotated[Any, refused([], why="tools have replaced it")] = None
     function_call: Annotated[Any, refused("auto", "none", why="tool_choice has replaced it")] = None
 

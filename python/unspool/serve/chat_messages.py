@@ -7,27 +7,27 @@ from typing import Annotated, Any
 
 from unspool.generation.prompts.history import prepare_messages
 from unspool.serve.api_errors import ApiError
-from unspool.serve.content import Content, text_of
-from unspool.serve.wire import Ignored, Wire, refused, unfit
+from unspool.serve.content import Content, ToolOutput, text_of
+from unspool.serve.wire import Ignored, SentBack, Wire, refused, unfit
 
 __all__ = ["ChatMessage", "call_of", "custom_call_of", "read_chat"]
 
 
-class CalledFunction(Wire, forbid_unknown_fields=False, kw_only=True):
+class CalledFunction(SentBack, kw_only=True):
     """SDKs send back further fields of an answer, such as `parsed_arguments`."""
 
     name: str
     arguments: str | None = None
 
 
-class CalledCustom(Wire, forbid_unknown_fields=False, kw_only=True):
+class CalledCustom(SentBack, kw_only=True):
     """The call of a custom tool."""
 
     name: str
     input: str = ""
 
 
-class ToolCall(Wire, forbid_unknown_fields=False, kw_only=True):
+class ToolCall(SentBack, kw_only=True):
     """A call of an earlier answer."""
 
     id: str
@@ -54,7 +54,8 @@ class UserMessage(SystemMessage, tag="user", kw_only=True):
     """A user's turn."""
 
 
-class ToolMessage(SystemMessage, tag="tool", kw_only=True):
+class ToolMessage(Message, tag="tool", kw_only=True):
+    content: ToolOutput
     tool_call_id: str
 
 

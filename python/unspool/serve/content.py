@@ -6,9 +6,12 @@ from typing import Annotated, Any
 
 from msgspec import field
 
+from unspool._core import sign_thought
+from unspool.serve.api_errors import ApiError
+from unspool.serve.ignored import ignore
 from unspool.serve.wire import Ignored, Wire, kinds
 
-__all__ = ["Content", "Text", "text_of"]
+__all__ = ["Content", "Text", "ToolOutput", "text_of", "thought_of"]
 
 
 class Part(Wire, tag_field="type", kw_only=True):
@@ -37,13 +40,34 @@ class Refusal(Part, tag="refusal", kw_only=True):
     text: str = field(name="refusal")
 
 
-_OnlyText = kinds(
-    "unsupported_content", "'{path}' is of type '{kind}'; this server accepts only text", "text"
-)
+_Texts = Text | InputText | OutputText | Refusal
+_SAYS = "'{path}' is of type '{kind}'; this server accepts only text"
 
-Content = str | list[Annotated[Text | InputText | OutputText | Refusal, _OnlyText]]
+Content = str | list[Annotated[_Texts, kinds("unsupported_content", _SAYS, "text")]]
+
+# An agent's session goes on if a tool shows a screenshot; a user's image must be seen.
+_Named = kinds("unsupported_content", _SAYS, "text", left_out="[a-z_]{1,40}", stand_in={"type": "text"})
+
+#: What a tool returns: parts that are no text are named, as `[image]`.
+ToolOutput = str | list[Annotated[_Texts, _Named]]
 
 
 def text_of(content: str | list[Any] | None) -> str:
     """A content's text: its parts are joined with nothing between."""
     return "".join(part.text for part in content) if isinstance(content, list) else content or ""
+
+
+def thought_of(text: str, signature: str | None, path: str) -> str:
+    """A thought that a client sends back; "" if it is no longer the one that we signed, which is said.
+
+    Another vendor's signature cannot be checked, and chat completions has none.
+    """
+    own = sign_thought(text)
+    if signature and signature != own and signature.startswith(own[:_PREFIX]):
+        message = f"'{path}' is a thought that was changed; send it as it came, or leave it out"
+        ignore(path, ApiError(400, message, code="changed_thought", param=path))
+        return ""
+    return text
+
+
+_PREFIX = len("unspool1")

@@ -7,29 +7,26 @@ from typing import Annotated, Any, Literal
 
 from unspool.generation.prompts.history import prepare_messages
 from unspool.serve.api_errors import ApiError
-from unspool.serve.content import Content, Text, text_of
+from unspool.serve.content import Content, Text, ToolOutput, text_of, thought_of
 from unspool.serve.requests import GenerationRequest
 from unspool.serve.response_format import FlatFormat
 from unspool.serve.shared_fields import ChatFields, Count, Stop
 from unspool.serve.tools import Tools, read_tools, unsupported_tool
-from unspool.serve.wire import Ignored, Wire, kinds, refused, take, unfit
+from unspool.serve.wire import Ignored, SentBack, Wire, kinds, take, unfit, wish
 
 __all__ = ["CountRequest", "MessagesRequest", "read_messages_count", "read_messages_request"]
 
 
-class SentBack(Wire, tag_field="type", forbid_unknown_fields=False, kw_only=True):
-    """A block of an answer, whose other fields come from there."""
-
-
-class Thinking(SentBack, tag="thinking", kw_only=True):
+class Thinking(SentBack, tag_field="type", tag="thinking", kw_only=True):
     thinking: str
+    signature: str | None = None
 
 
-class RedactedThinking(SentBack, tag="redacted_thinking", kw_only=True):
+class RedactedThinking(SentBack, tag_field="type", tag="redacted_thinking", kw_only=True):
     """Encrypted reasoning."""
 
 
-class ToolUse(SentBack, tag="tool_use", kw_only=True):
+class ToolUse(SentBack, tag_field="type", tag="tool_use", kw_only=True):
     id: str
     name: str
     input: dict[str, Any] | None = None
@@ -37,13 +34,18 @@ class ToolUse(SentBack, tag="tool_use", kw_only=True):
 
 class ToolResult(Wire, tag_field="type", tag="tool_result", kw_only=True):
     tool_use_id: str
-    content: Content | None = None
+    content: ToolOutput | None = None
     is_error: bool = False
     cache_control: Ignored = None
 
 
-_Accepted = kinds(
-    "unsupported_content", "'{path}' is of type '{kind}'; this server accepts text, calls and their results"
+_SAYS = "'{path}' is of type '{kind}'; this server accepts text, calls and their results"
+_Accepted = kinds("unsupported_content", _SAYS)
+# What a vendor ran and answered, in a conversation that began there.
+_Answered = kinds(
+    "unsupported_content",
+    _SAYS,
+    left_out=r"(server|mcp)_tool_use|\w{1,40}_tool_result|container_upload|compaction",
 )
 
 
@@ -52,7 +54,7 @@ class UserTurn(Wire, tag_field="role", tag="user", kw_only=True):
 
 
 class AssistantTurn(Wire, tag_field="role", tag="assistant", kw_only=True):
-    content: str | list[Annotated[Text | Thinking | RedactedThinking | ToolUse, _Accepted]]
+    content: str | list[Annotated[Text | Thinking | RedactedThinking | ToolUse, _Answered]]
 
 
 class SystemTurn(Wire, tag_field="role", tag="system", kw_only=True):
@@ -90,7 +92,7 @@ class OutputConfig(Wire, kw_only=True):
     format: FlatFormat | None = None
 
 
-_NotHere = refused([], {}, why="this server does not have it")
+_NotHere = wish([], {}, why="this server does not have it")
 
 
 class CountRequest(ChatFields, kw_only=True):
@@ -110,6 +112,7 @@ class CountRequest(ChatFields, kw_only=True):
     mcp_servers: Annotated[Any, _NotHere] = None
     inference_geo: Annotated[Any, _NotHere] = None
     fallbacks: Annotated[Any, _NotHere] = None
+    speed: Annotated[Any, wish("standard", why="there is one speed")] = None
     thread: Any = None
     cache_control: Ignored = None
     betas: Ignored = None
@@ -143,8 +146,8 @@ def _read(body: CountRequest) -> GenerationRequest:
         raise ApiError(400, "'messages' is empty; send at least one message", param="messages")
     system = text_of(body.system)
     prompt = [{"role": "system", "content": system}] if system else []
-    for turn in body.messages:
-        prompt += _chat_messages(turn)
+    for index, turn in enumerate(body.messages):
+        prompt += _chat_messages(turn, f"messages[{index}].content")
     last = prompt[-1]
     is_begun = last["role"] == "assistant"
     if is_begun and ("tool_calls" in last or not (last["content"] or last.get("reasoning_content"))):
@@ -179,18 +182,19 @@ def _read(body: CountRequest) -> GenerationRequest:
 _SWITCHES = {"enabled": True, "disabled": False, "adaptive": None}
 
 
-def _chat_messages(turn: UserTurn | AssistantTurn | SystemTurn) -> list[dict[str, Any]]:
+def _chat_messages(turn: UserTurn | AssistantTurn | SystemTurn, path: str) -> list[dict[str, Any]]:
     """A turn as chat messages; results of calls come before the user's text."""
     message: dict[str, Any] = {"role": turn.__struct_config__.tag}
     if isinstance(turn.content, str):
         return [{**message, "content": turn.content}]
     texts: list[Text] = []
     results: list[dict[str, Any]] = []
-    for block in turn.content:
+    for index, block in enumerate(turn.content):
         if isinstance(block, Text):
             texts.append(block)
         elif isinstance(block, Thinking):
-            message["reasoning_content"] = message.get("reasoning_content", "") + block.thinking
+            thought = thought_of(block.thinking, block.signature, f"{path}[{index}]")
+            message["reasoning_content"] = message.get("reasoning_content", "") + thought
         elif isinstance(block, ToolUse):
             function = {"name": block.name, "arguments": block.input or {}}
             call = {"id": block.id, "type": "function", "function": function}

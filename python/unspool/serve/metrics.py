@@ -38,6 +38,7 @@ class Metrics:
         )
         self.tokens = self._counter("token_throughput", "Tokens", "model", "operation")
         self.faults = self._counter("parser_faults", "What parsers could not read", "format", "kind")
+        self.ignored = self._counter("ignored", "Requests with a field that was ignored", "field")
         self.first_token = self._histogram(
             "time_to_first_token_seconds", "From the request to its first delta", _FIRST_TOKEN_S
         )

@@ -42,7 +42,10 @@ class ApiKeys:
             given = [token.strip() if kind.lower() == "bearer" else "", headers.get("x-api-key", "")]
             # Every key is compared, in constant time; a header's bytes are read as Latin-1.
             pairs = [(key, text.encode("latin-1")) for key in self._keys for text in given]
-            if not sum([hmac.compare_digest(key, text) for key, text in pairs]):
+            same = [hmac.compare_digest(key, text) for key, text in pairs]
+            if any(same):
+                scope["unspool.key"] = str(same.index(True) // len(given))
+            else:
                 raise ApiError(
                     401,
                     "the API key is missing or wrong; send it as 'Authorization: Bearer KEY' or 'x-api-key: KEY'",

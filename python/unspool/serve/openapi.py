@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import html
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -45,6 +46,8 @@ _POSTS: dict[str, tuple[str, tuple[type[Wire], ...]]] = {
 _GETS = {
     "/v1/models": "The models.",
     "/v1/models/{name}": "One model.",
+    "/v1/responses/{id}": "A stored response.",
+    "/v1/responses/{id}/input_items": "The input items of a stored response.",
     "/health": "200 if requests are served.",
     "/readiness": "200 if requests are served.",
     "/liveness": "200 while the process lives.",
@@ -72,16 +75,21 @@ def openapi() -> dict[str, Any]:
             }
         }
     for path, summary in _GETS.items():
-        parameter = {"name": "name", "in": "path", "required": True, "schema": {"type": "string"}}
-        paths[path] = {
-            "get": {
-                "summary": summary,
-                "parameters": [parameter] if "{name}" in path else [],
-                "responses": {"200": {"description": summary}, "default": _ERROR},
-            }
-        }
+        paths[path] = {"get": _plain(path, summary)}
+    stored = "/v1/responses/{id}"
+    paths[stored]["delete"] = _plain(stored, "Delete a stored response.")
     info = {"title": "unspool", "version": __version__}
     return {"openapi": "3.1.0", "info": info, "paths": paths, "components": {"schemas": schemas}}
+
+
+def _plain(path: str, summary: str) -> dict[str, Any]:
+    """An operation without a body."""
+    parameters = [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+        for name in re.findall(r"{(\w+)}", path)
+    ]
+    ok = {"description": summary}
+    return {"summary": summary, "parameters": parameters, "responses": {"200": ok, "default": _ERROR}}
 
 
 _ERROR = {

@@ -42,6 +42,9 @@ class ServeOptions:
         stop_in: Where stop strings count: only in "content", or "everywhere". A request may override it.
         strict_markers: A marker that is no token of the model counts only inside what a token has opened; elsewhere it is
             text. Models that replay text, such as the demo's, cannot do it.
+        response_store_mb: Megabytes of memory for responses that a client may ask for again, or continue; 0: none is kept.
+        response_store_age_s: Seconds that a response is kept.
+        strict_requests: What would be ignored is refused: unknown fields, an effort that the model has no switch for.
 
     Raises:
         ArgumentError: A value is out of its range.
@@ -67,6 +70,9 @@ class ServeOptions:
     incomplete_calls: IncompleteCalls = "forward"
     stop_in: StopIn = "content"
     strict_markers: bool = False
+    response_store_mb: float = 0
+    response_store_age_s: float = 3600.0
+    strict_requests: bool = False
 
     def __post_init__(self) -> None:
         for name in ("api_keys", "allowed_origins", "allowed_hosts"):
@@ -79,9 +85,10 @@ class ServeOptions:
                 raise ArgumentError(f"{name} is {value}; it must be at least 1")
         if self.max_queue < 0:
             raise ArgumentError(f"max_queue is {self.max_queue}; it must be at least 0")
-        if not self.drain_timeout_s >= 0:
-            raise ArgumentError(f"drain_timeout_s is {self.drain_timeout_s}; pass seconds, 0 or more")
-        for name in ("keep_alive_s", "read_timeout_s", "prepare_timeout_s"):
+        for name, unit in (("drain_timeout_s", "seconds"), ("response_store_mb", "megabytes")):
+            if not (value := getattr(self, name)) >= 0:
+                raise ArgumentError(f"{name} is {value}; pass {unit}, 0 or more")
+        for name in ("keep_alive_s", "read_timeout_s", "prepare_timeout_s", "response_store_age_s"):
             if not (value := getattr(self, name)) > 0:
                 raise ArgumentError(f"{name} is {value}; pass seconds above 0")
         for name, choices in (("incomplete_calls", IncompleteCalls), ("stop_in", StopIn)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -35,6 +35,7 @@ class GenerationRequest:
         timeout_s: Seconds without a token until the model is cancelled; None: the server's option.
         incomplete_calls, stop_in: As of `Parser`; None: the server's option.
         response: What the content is kept to; None: free text.
+        keep: Called with the bytes that hold the whole answer: a body, or the last event.
         prefill: The last message is the assistant's, and the answer continues it.
     """
 
@@ -58,3 +59,4 @@ class GenerationRequest:
     stop_in: StopIn | None = None
     response: Response | None = None
     prefill: bool = False
+    keep: Callable[[bytes], object] = lambda _: None

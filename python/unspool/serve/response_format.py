@@ -8,14 +8,14 @@ import msgspec
 
 from unspool.errors import ArgumentError
 from unspool.serve.api_errors import ApiError
-from unspool.serve.wire import Wire
+from unspool.serve.wire import Exact, Wire
 from unspool.writing.grammar.response import Response
 from unspool.writing.grammar.response_format import read_response_format
 
 __all__ = ["ConstraintFields", "FlatFormat", "NestedFormat"]
 
 
-class NamedSchema(Wire, kw_only=True):
+class NamedSchema(Exact, kw_only=True):
     """A JSON Schema with a name. `strict` changes nothing: every schema is enforced."""
 
     name: str | None = None
@@ -24,7 +24,7 @@ class NamedSchema(Wire, kw_only=True):
     strict: bool | None = None
 
 
-class TextFormat(Wire, kw_only=True):
+class TextFormat(Exact, kw_only=True):
     """A format that is no JSON, such as {"type": "regex", "regex": "[0-9]+"}."""
 
     type: str
@@ -49,7 +49,7 @@ class NestedFormat(TextFormat, kw_only=True):
     json_schema: NamedSchema | None = None
 
 
-class StructuredOutputs(Wire, kw_only=True):
+class StructuredOutputs(Exact, kw_only=True):
     """vLLM's field: one of these."""
 
     json: dict[str, Any] | str | None = None

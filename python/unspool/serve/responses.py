@@ -1,19 +1,30 @@
-"""POST /v1/responses: OpenAI's Responses, as a chat. Nothing is kept between two requests."""
+"""POST /v1/responses: OpenAI's Responses, as a chat."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import dataclasses
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from unspool.generation.prompts.history import prepare_messages
 from unspool.serve.api_errors import ApiError
 from unspool.serve.chat_messages import call_of, custom_call_of
-from unspool.serve.content import Content, text_of
+from unspool.serve.content import Content, ToolOutput, text_of, thought_of
+from unspool.serve.ignored import ignore
 from unspool.serve.requests import GenerationRequest
 from unspool.serve.response_format import FlatFormat
 from unspool.serve.shared_fields import ChatFields, Count, ReasoningFields, Stop, TopLogprobs, logprob_count
-from unspool.serve.tools import CustomPart, FunctionTool, ToolChoice, read_tools, unsupported_tool
-from unspool.serve.wire import Ignored, Wire, kinds, refused, take, unfit
+from unspool.serve.tools import (
+    SHOWN,
+    CustomPart,
+    FunctionTool,
+    ToolChoice,
+    Tools,
+    read_tools,
+    unsupported_tool,
+)
+from unspool.serve.wire import Ignored, Wire, kinds, refused, take, unfit, wish
 
 __all__ = ["ResponseRequest", "read_response_request"]
 
@@ -22,7 +33,7 @@ class Item(Wire, tag_field="type", kw_only=True):
     id: Ignored = None
     status: Ignored = None
     phase: Ignored = None
-    namespace: Ignored = None
+    namespace: str | None = None
     caller: Ignored = None
 
 
@@ -39,7 +50,7 @@ class ReasoningText(Wire, kw_only=True):
 class ReasoningItem(Item, tag="reasoning", kw_only=True):
     content: list[ReasoningText] | None = None
     summary: list[ReasoningText] | None = None
-    encrypted_content: Ignored = None
+    encrypted_content: str | None = None
 
 
 class CallItem(Item, tag="function_call", kw_only=True):
@@ -50,7 +61,7 @@ class CallItem(Item, tag="function_call", kw_only=True):
 
 class OutputItem(Item, tag="function_call_output", kw_only=True):
     call_id: str
-    output: Content
+    output: ToolOutput
 
 
 class CustomCallItem(Item, tag="custom_tool_call", kw_only=True):
@@ -61,7 +72,7 @@ class CustomCallItem(Item, tag="custom_tool_call", kw_only=True):
 
 class CustomOutputItem(Item, tag="custom_tool_call_output", kw_only=True):
     call_id: str
-    output: Content
+    output: ToolOutput
 
 
 InputItem = MessageItem | ReasoningItem | CallItem | OutputItem | CustomCallItem | CustomOutputItem
@@ -70,6 +81,8 @@ _Accepted = kinds(
     "unsupported_content",
     "'{path}' is of type '{kind}'; this server accepts messages, calls, their results and reasoning",
     "message",
+    # What a vendor ran and answered.
+    left_out=r"\w{1,40}_(call|output)|compaction|mcp_\w{1,40}|agent_message|additional_tools",
 )
 
 
@@ -90,16 +103,24 @@ class ResponseCustom(CustomPart, tag_field="type", tag="custom", kw_only=True):
     defer_loading: Ignored = None
 
 
+class Namespace(Wire, tag_field="type", tag="namespace", kw_only=True):
+    """Tools of one name space; a call names it beside the tool."""
+
+    name: str
+    description: str | None = None
+    tools: list[Annotated[ResponseTool | ResponseCustom, unsupported_tool("function", "custom")]]
+
+
 class TextOptions(Wire, kw_only=True):
     format: FlatFormat | None = None
-    verbosity: Annotated[Any, refused("medium", why="the model has no such switch")] = None
+    verbosity: Annotated[Any, wish("medium", why="the model has no such switch")] = None
 
 
 class EventOptions(Wire, kw_only=True):
     include_obfuscation: Ignored = None
 
 
-_NOTHING_KEPT = "nothing is kept between two requests; send all items in 'input'"
+_NOT_KEPT = "no conversation is kept here, and nothing runs behind a request; send all items in 'input'"
 
 
 class ResponseRequest(ChatFields, kw_only=True):
@@ -107,9 +128,10 @@ class ResponseRequest(ChatFields, kw_only=True):
 
     input: str | list[Annotated[InputItem, _Accepted]]
     instructions: str | None = None
-    tools: list[Annotated[ResponseTool | ResponseCustom, unsupported_tool("function", "custom")]] | None = (
-        None
-    )
+    tools: (
+        list[Annotated[ResponseTool | ResponseCustom | Namespace, unsupported_tool("function", "custom")]]
+        | None
+    ) = None
     tool_choice: ToolChoice = None
     parallel_tool_calls: bool = True
     max_output_tokens: Count | None = None
@@ -119,25 +141,27 @@ class ResponseRequest(ChatFields, kw_only=True):
     top_logprobs: TopLogprobs | None = None
     reasoning: ReasoningFields | None = None
     text: TextOptions | None = None
-    previous_response_id: Annotated[Any, refused(why=_NOTHING_KEPT)] = None
-    conversation: Annotated[Any, refused(why=_NOTHING_KEPT)] = None
-    background: Annotated[Any, refused(False, why=_NOTHING_KEPT)] = None
-    truncation: Annotated[Any, refused("disabled", why="a prompt is never cut")] = None
+    previous_response_id: str | None = None
+    conversation: Annotated[Any, refused(why=_NOT_KEPT)] = None
+    background: Annotated[Any, refused(False, why=_NOT_KEPT)] = None
+    truncation: Annotated[Any, wish("disabled", why="a prompt is never cut")] = None
     prompt: Annotated[Any, refused(why="there are no stored prompts")] = None
-    max_tool_calls: Annotated[Any, refused(why="this server runs no tools")] = None
-    context_management: Annotated[Any, refused([], why="a prompt is never cut")] = None
+    max_tool_calls: Annotated[Any, wish(why="this server runs no tools")] = None
+    context_management: Annotated[Any, wish([], why="a prompt is never cut")] = None
+    client_metadata: Ignored = None
 
 
 def read_response_request(data: Any) -> GenerationRequest:
-    """A body of Responses."""
+    """A body of Responses, with all items that it continues."""
     body = take(ResponseRequest, data)
+    tools = _tools(data.get("tools"), body)
     reasoning = body.reasoning or ReasoningFields()
     prompt = [{"role": "system", "content": body.instructions}] if body.instructions else []
     return GenerationRequest(
         protocol="responses",
         model=body.model,
-        prompt=prompt + _read_input(body.input),
-        tools=read_tools(_tools(data.get("tools")), body.tool_choice, body.parallel_tool_calls),
+        prompt=prompt + _read_input(body.input, tools),
+        tools=tools,
         sampling=body.sampling(
             body.max_output_tokens, body.stop, logprobs=_logprobs(body), budget=reasoning.max_tokens
         ),
@@ -154,8 +178,8 @@ def read_response_request(data: Any) -> GenerationRequest:
 
 # The fields of its request that a response repeats; the SDKs' own types ask for some of these.
 _ECHOED = (
-    "instructions", "max_output_tokens", "metadata", "parallel_tool_calls", "reasoning", "temperature", "text",
-    "tool_choice", "tools", "top_logprobs", "top_p", "truncation", "user",
+    "instructions", "max_output_tokens", "metadata", "parallel_tool_calls", "previous_response_id", "reasoning", "store",
+    "temperature", "text", "tool_choice", "tools", "top_logprobs", "top_p", "truncation", "user",
 )  # fmt: skip
 
 
@@ -165,25 +189,28 @@ _LOGPROBS = "message.output_text.logprobs"
 def _logprobs(body: ResponseRequest) -> int | None:
     """The number of most likely tokens to list; None: no log-probabilities."""
     included = body.include or []
-    unknown = [name for name in included if name not in (_LOGPROBS, "reasoning.encrypted_content")]
-    if unknown:
-        message = f"'include' has {unknown[0]!r}, which this server does not have; it has '{_LOGPROBS}'"
-        raise ApiError(400, message, code="unsupported_parameter", param="include")
+    for name in included:
+        if name not in (_LOGPROBS, "reasoning.encrypted_content"):
+            message = f"'include' has {name!r}, which this server does not have; it has '{_LOGPROBS}'"
+            ignore("include", ApiError(400, message, code="unsupported_parameter", param="include"))
     return logprob_count(body.top_logprobs, _LOGPROBS in included, f"'include': ['{_LOGPROBS}']")
 
 
-def _read_input(items: str | list[Any]) -> list[dict[str, Any]]:
+def _read_input(items: str | list[Any], tools: Tools) -> list[dict[str, Any]]:
     if not items:
         raise ApiError(400, "'input' is empty; send a text or at least one item", param="input")
     if isinstance(items, str):
         return [{"role": "user", "content": items}]
     chat: list[dict[str, Any]] = []
-    for item in items:
-        _add_item(chat, item)
+    shown = {place: name for name, place in tools.namespaces.items()}
+    for index, item in enumerate(items):
+        if isinstance(item, (CallItem, CustomCallItem)) and item.namespace:
+            item.name = shown.get((item.namespace, item.name), item.name)
+        _add_item(chat, item, f"input[{index}]")
     return prepare_messages(chat)
 
 
-def _add_item(chat: list[dict[str, Any]], item: Any) -> None:
+def _add_item(chat: list[dict[str, Any]], item: Any, path: str) -> None:
     """Append an item as a message, or to the assistant's last turn."""
     is_answering = bool(chat) and chat[-1]["role"] == "assistant"
     if isinstance(item, MessageItem):
@@ -193,7 +220,7 @@ def _add_item(chat: list[dict[str, Any]], item: Any) -> None:
         else:
             chat.append({"role": "system" if item.role == "developer" else item.role, "content": text})
     elif isinstance(item, ReasoningItem):
-        text = text_of(item.content) or text_of(item.summary)
+        text = thought_of(text_of(item.content) or text_of(item.summary), item.encrypted_content, path)
         chat.append({"role": "assistant", "content": "", "reasoning_content": text})
     elif isinstance(item, (CallItem, CustomCallItem)):
         if not is_answering:
@@ -208,21 +235,41 @@ def _add_item(chat: list[dict[str, Any]], item: Any) -> None:
         chat.append({"role": "tool", "tool_call_id": item.call_id, "content": text_of(item.output)})
 
 
-def _tools(tools: list[Mapping[str, Any]] | None) -> list[dict[str, Any]]:
-    """The tools as the client wrote them, in the shape of chat completions; templates show them in this order."""
-    found = []
-    for index, tool in enumerate(tools or ()):
-        path, apart = f"tools[{index}]", ("type", "defer_loading", "function")
-        flat = {name: value for name, value in tool.items() if name not in apart and value is not None}
-        if tool.get("type") == "custom":
-            found.append({"type": "custom", "custom": flat})
+def _tools(tools: list[Mapping[str, Any]] | None, body: ResponseRequest) -> Tools:
+    """The tools as the client wrote them, which templates show in this order; those of namespaces by one name."""
+    flat = list(_flat(tools or ()))
+    names = Counter(tool["name"] for _, _, tool in flat)
+    found, namespaces = [], {}
+    for kind, namespace, tool in flat:
+        shown = name = tool["name"]
+        if namespace is not None:
+            shown = name if names[name] == 1 else f"{namespace}__{name}"
+            namespaces[shown] = namespace, name
+        found.append({"type": kind, kind: {**tool, "name": shown}})
+    choice = body.tool_choice
+    if isinstance(choice, Mapping) and "namespace" in choice:
+        place = choice["namespace"], choice.get("name")
+        choice = {**choice, "name": next((one for one, at in namespaces.items() if at == place), place[1])}
+    read = read_tools(found, choice, body.parallel_tool_calls)
+    return dataclasses.replace(read, namespaces=namespaces)
+
+
+def _flat(
+    tools: Sequence[Mapping[str, Any]], namespace: str | None = None, path: str = "tools"
+) -> Iterator[tuple[str, str | None, dict[str, Any]]]:
+    """Each tool's type, namespace and fields."""
+    for index, tool in enumerate(tools):
+        kind, place = tool.get("type") or "function", f"{path}[{index}]"
+        if kind == "namespace":
+            yield from _flat(tool["tools"], tool["name"], f"{place}.tools")
+        if kind not in ("function", "custom"):
             continue
+        flat = {name: value for name, value in tool.items() if name in SHOWN and value is not None}
         function = tool.get("function")
         if function is not None and flat:
             raise unfit(
-                f"{path}.{next(iter(flat))}", f"'{path}' has fields beside 'function'; move them into it"
+                f"{place}.{next(iter(flat))}", f"'{place}' has fields beside 'function'; move them into it"
             )
         if function is None and "name" not in flat:
-            raise unfit(f"{path}.name", f"'{path}.name' is missing")
-        found.append({"type": "function", "function": flat if function is None else function})
-    return found
+            raise unfit(f"{place}.name", f"'{place}.name' is missing")
+        yield kind, namespace, flat if function is None else function

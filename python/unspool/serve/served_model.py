@@ -72,24 +72,19 @@ _THINKING_SWITCHES = ("enable_thinking", "thinking")
 _EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 
 
-def effort_kwargs(model: Any, effort: str) -> dict[str, Any]:
-    """A reasoning effort as the chat template's own variables.
+def effort_kwargs(model: Any, effort: str) -> dict[str, Any] | None:
+    """A reasoning effort as the chat template's own variables; None if it has none.
 
     Raises:
-        ArgumentError: The template has no such variable, or the effort is unknown.
+        ArgumentError: The effort is unknown.
     """
     names = _template_names(model)
     if names is None or "reasoning_effort" in names:
         return {"reasoning_effort": effort}
+    if effort not in _EFFORTS:
+        raise ArgumentError(f"reasoning effort '{effort}' is not one of {', '.join(_EFFORTS)}")
     switch = next((name for name in _THINKING_SWITCHES if name in names), None)
-    if switch is not None:
-        if effort not in _EFFORTS:
-            raise ArgumentError(f"reasoning effort '{effort}' is not one of {', '.join(_EFFORTS)}")
-        return {switch: effort != "none"}
-    raise ArgumentError(
-        f"reasoning effort '{effort}' cannot be honoured: the model's chat template reads neither "
-        "reasoning_effort nor enable_thinking; leave it out"
-    )
+    return None if switch is None else {switch: effort != "none"}
 
 
 def check_template_kwargs(model: Any, given: Mapping[str, Any]) -> None:

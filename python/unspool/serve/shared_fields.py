@@ -12,7 +12,7 @@ from unspool.generation.logprobs import MAX_TOP_LOGPROBS
 from unspool.generation.sampling_params import SamplingParams
 from unspool.serve.api_errors import ApiError
 from unspool.serve.response_format import ConstraintFields
-from unspool.serve.wire import Ignored, Wire, refused, unfit
+from unspool.serve.wire import Ignored, Wire, refused, unfit, wish
 
 __all__ = [
     "AnswerFields", "Answers", "ChatFields", "Count", "ReasoningFields", "SamplingFields", "Stop",
@@ -117,7 +117,7 @@ class AnswerFields(SamplingFields, kw_only=True):
     prompt_cache_retention: Ignored = None
     prompt_cache_options: Ignored = None
     logit_bias: Annotated[Any, refused({}, why="logits are left as they are")] = None
-    service_tier: Annotated[Any, refused("auto", "default", "standard_only", why="there is one tier")] = None
+    service_tier: Annotated[Any, wish("auto", "default", "standard_only", why="there is one tier")] = None
 
 
 class ChatFields(AnswerFields, kw_only=True):

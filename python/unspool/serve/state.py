@@ -14,6 +14,7 @@ from unspool.serve.api_errors import ApiError
 from unspool.serve.limits import Limits
 from unspool.serve.metrics import Metrics
 from unspool.serve.preparing import Preparing
+from unspool.serve.response_store import ResponseStore
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -33,6 +34,7 @@ class ServerState:
         checks_host: Whether `Host` must be a name of this server.
         preparing: Runs what comes before the model.
         parsing: Lets one long body be parsed at a time.
+        responses: The stored ones.
         answer_count: Running and queued answers.
         drain_ended: Set after the time to drain; answers that still run are cut off.
     """
@@ -49,6 +51,7 @@ class ServerState:
         self.created = int(time.time())
         self.limits = Limits(options.max_workers, options.max_queue, options.retry_after_s)
         self.preparing = Preparing(options.prepare_timeout_s, options.max_workers)
+        self.responses = ResponseStore(options)
         self.metrics = Metrics(self.limits, self.preparing)
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from msgspec import Meta
@@ -14,6 +14,7 @@ from unspool.serve.api_errors import ApiError
 from unspool.serve.wire import Ignored, Wire, kinds, unfit
 
 __all__ = [
+    "SHOWN",
     "ChatTool",
     "CustomPart",
     "FunctionTool",
@@ -36,9 +37,13 @@ class FunctionTool(Wire, kw_only=True):
 
 
 def unsupported_tool(*known: str) -> Meta:
-    """For the annotation of a tool: the error for tools of other types than these; the first is the default."""
+    """For the annotation of a tool: only these types are the client's own to run; the first is the default.
+
+    Others, which a vendor runs, are left out beside them.
+    """
     says = "'{path}' is a tool of type '{kind}', which this server does not have; use"
-    return kinds("unsupported_tool", f"{says} {' or '.join(map(repr, known))}", known[0])
+    message = f"{says} {' or '.join(map(repr, known))}"
+    return kinds("unsupported_tool", message, known[0], left_out=r"[\w.-]{1,60}", needs_one=True)
 
 
 class _ChatTool(Wire, tag_field="type", tag="function", kw_only=True):
@@ -74,11 +79,13 @@ class Tools:
         offered: In the shape of chat completions; None: there are none.
         choice: "auto", "none", "required", or a tool's name.
         is_parallel: Whether an answer may hold more than one call.
+        namespaces: The namespace of a tool and its name there, by the name that the model sees.
     """
 
     offered: list[dict[str, Any]] | None = None
     choice: str = "auto"
     is_parallel: bool = True
+    namespaces: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     @property
     def must_call(self) -> bool:
@@ -110,9 +117,14 @@ def _key(tool: Mapping[str, Any]) -> str:
     return "custom" if tool["type"] == "custom" else "function"
 
 
+#: The fields of a tool that templates show.
+SHOWN = frozenset({*FunctionTool.__struct_fields__, *CustomPart.__struct_fields__})
+
+
 def offered_in(data: Mapping[str, Any]) -> list[dict[str, Any]]:
     """A body's tools as the client wrote them, which templates show in this order."""
-    return [{"type": "function", **tool} for tool in data.get("tools") or ()]
+    tools = [{**tool, "type": tool.get("type") or "function"} for tool in data.get("tools") or ()]
+    return [tool for tool in tools if tool["type"] in ("function", "custom")]
 
 
 def read_tools(tools: list[dict[str, Any]], choice: Any = None, is_parallel: bool = True) -> Tools:
@@ -134,7 +146,7 @@ def read_tools(tools: list[dict[str, Any]], choice: Any = None, is_parallel: boo
         if name in offered:
             message = f"'{path}' is named '{name}', as another tool is; give each a name of its own"
             raise ApiError(400, message, param=path)
-        said = {key: value for key, value in function.items() if value is not None}
+        said = {key: value for key, value in function.items() if key in SHOWN and value is not None}
         offered[name] = {"type": tool["type"], _key(tool): said}
         try:
             custom_syntax(said)

@@ -1,4 +1,8 @@
-"""Reads a client's JSON into structs. Each error is the client's, and names the field."""
+"""Reads a client's JSON into structs. Each error is the client's, and names the field.
+
+A client's wish is no command: a field that is unknown, or that changes no answer, is ignored and said. What would make the
+answer wrong is refused. A misspelled field is an error: its sender counts on it.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +15,23 @@ import msgspec
 from msgspec import Meta, inspect
 
 from unspool.serve.api_errors import ApiError
+from unspool.serve.ignored import ignore
 
-__all__ = ["Ignored", "Wire", "kinds", "refused", "take", "unfit"]
+__all__ = ["Exact", "Ignored", "SentBack", "Wire", "kinds", "refused", "take", "unfit", "wish"]
 
 _T = TypeVar("_T")
 
 
-class Wire(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """An object of a request. A null field counts as absent; an unknown one is an error."""
+class Wire(msgspec.Struct, kw_only=True):
+    """An object of a request. A null field counts as absent; an unknown one is ignored and said."""
+
+
+class SentBack(Wire, kw_only=True):
+    """An object of an answer that a client sends back. Unknown fields come from there."""
+
+
+class Exact(Wire, forbid_unknown_fields=True, kw_only=True):
+    """An object whose unknown fields are errors, since each of them says what the answer is kept to."""
 
 
 #: A field that is accepted and changes nothing.
@@ -28,12 +41,19 @@ Ignored = Annotated[Any, Meta(description="Accepted; changes nothing.")]
 class _Refusal(NamedTuple):
     allowed: tuple[Any, ...]
     why: str
+    is_wish: bool
+
+
+def wish(*allowed: Any, why: str) -> Meta:
+    """A field that changes no answer's meaning: any value but these is ignored and said."""
+    refusal = {"refusal": _Refusal(allowed, why, True)}
+    return Meta(description=f"Accepted; changes nothing: {why}.", extra=refusal)
 
 
 def refused(*allowed: Any, why: str) -> Meta:
     """A field that is not supported: any value but these gets 400."""
     schema = {"enum": list(allowed)} if allowed else None
-    refusal = {"refusal": _Refusal(allowed, why)}
+    refusal = {"refusal": _Refusal(allowed, why, False)}
     return Meta(description=f"Not supported: {why}.", extra_json_schema=schema, extra=refusal)
 
 
@@ -41,16 +61,30 @@ class _Kinds(NamedTuple):
     code: str
     message: str
     default: str | None
+    left_out: str
+    stand_in: dict[str, Any] | None
+    needs_one: bool
 
 
-def kinds(code: str, message: str, default: str | None = None) -> Meta:
+def kinds(
+    code: str,
+    message: str,
+    default: str | None = None,
+    *,
+    left_out: str = "",
+    stand_in: dict[str, Any] | None = None,
+    needs_one: bool = False,
+) -> Meta:
     """For the annotation of tagged structs: other kinds get 400.
 
     Args:
         code, message: Of the error; the message with `{path}` and `{kind}`.
         default: The kind of an object without a tag.
+        left_out: A pattern of kinds that are left out of their list and said.
+        stand_in: What takes the place of such an object, with its kind as the text.
+        needs_one: A list of nothing else gets the error.
     """
-    return Meta(extra={"kinds": _Kinds(code, message, default)})
+    return Meta(extra={"kinds": _Kinds(code, message, default, left_out, stand_in, needs_one)})
 
 
 def unfit(field: str | None, message: str) -> ApiError:
@@ -78,6 +112,7 @@ class _Shape(NamedTuple):
     """What is checked of a value before its conversion."""
 
     fields: dict[str, _Shape] | None = None
+    known: frozenset[str] | None = None  # None: unknown ones are read over
     needs: tuple[str, ...] = ()  # objects; a missing one is reported by what it must have
     items: _Shape | None = None
     choices: tuple[Any, ...] = ()
@@ -106,7 +141,8 @@ def _shape(info: inspect.Type) -> _Shape:
     fields = {field.encode_name: _shape(field.type) for field in info.fields}
     checked = {name: shape for name, shape in fields.items() if shape != _Shape()}
     needs = [f.encode_name for f in info.fields if f.required and isinstance(f.type, inspect.StructType)]
-    shape = _Shape(checked, tuple(needs))
+    names = frozenset({field.encode_name for field in info.fields} | {info.tag_field or ""})
+    shape = _Shape(checked, None if issubclass(info.cls, (Exact, SentBack)) else names, tuple(needs))
     return _Shape(tag=str(info.tag_field), variants={info.tag: shape}) if info.tag else shape
 
 
@@ -118,35 +154,73 @@ def _merged(left: _Shape, right: _Shape) -> _Shape:
 
 
 def _accept(value: Any, shape: _Shape, path: str) -> Any:
-    """The value without null fields and with every tag.
+    """The value without what is null or ignored, and with every tag; `_LEFT_OUT` for a value that is ignored.
 
     Raises:
         ApiError: 400 for an unsupported value or kind; 422 for one that is not among its choices.
     """
     if isinstance(value, list) and shape.items is not None:
-        return [_accept(item, shape.items, f"{path}[{index}]") for index, item in enumerate(value)]
+        items = [_accept(item, shape.items, f"{path}[{index}]") for index, item in enumerate(value)]
+        kept = [item for item in items if item is not _LEFT_OUT]
+        if items and not kept and shape.items.kinds and shape.items.kinds.needs_one:
+            raise _no_kind(shape.items, f"{path}[0]", value[0][shape.items.tag])
+        return kept
     if isinstance(value, dict) and shape.variants is not None:
         return _accept_variant(value, shape, shape.variants, path)
     if isinstance(value, dict) and shape.fields is not None:
-        kept = {}
+        found = {}
         for name, item in value.items():
             inner = shape.fields.get(name)
-            if item is not None:
-                kept[name] = item if inner is None else _accept(item, inner, _join(path, name))
+            if item is None:
+                continue
+            if shape.known is not None and name not in shape.known:
+                _ignore_unknown(_join(path, name), name, shape.known)
+            elif inner is None:
+                found[name] = item
+            elif (accepted := _accept(item, inner, _join(path, name))) is not _LEFT_OUT:
+                found[name] = accepted
         for name in shape.needs:
-            kept.setdefault(name, {})
-        return kept
+            found.setdefault(name, {})
+        return found
     if isinstance(value, str) and shape.choices and value not in shape.choices:
         raise _no_choice(path, value, shape.choices)
     if shape.refusal is not None and not any(_equal(value, item) for item in shape.refusal.allowed):
         message = f"'{path}' is not supported: {shape.refusal.why}"
-        raise ApiError(400, message, code="unsupported_parameter", param=path)
+        error = ApiError(400, message, code="unsupported_parameter", param=path)
+        if not shape.refusal.is_wish:
+            raise error
+        ignore(path, error)
+        return _LEFT_OUT
     return value
 
 
-def _accept_variant(
-    value: dict[str, Any], shape: _Shape, variants: dict[Any, _Shape], path: str
-) -> dict[str, Any]:
+def _ignore_unknown(path: str, name: str, known: frozenset[str]) -> None:
+    error = unfit(path, f"unknown field: '{path}'; nothing is ignored here, so leave it out")
+    if meant := next((one for one in known if _is_misspelt(name, one)), None):
+        raise unfit(path, f"unknown field: '{path}'; is '{meant}' meant?")
+    ignore(path, error, "unknown field")
+
+
+def _is_misspelt(name: str, known: str) -> bool:
+    """Whether one letter more, fewer, another or in another place, or the style of writing, sets them apart."""
+    left, right = (re.sub("[-_]", "", text).lower() for text in (name, known))
+    if left == right:
+        return True
+    if min(len(left), len(right)) < _LEAST_LETTERS or abs(len(left) - len(right)) > 1:
+        return False
+    while left and right and left[0] == right[0]:
+        left, right = left[1:], right[1:]
+    while left and right and left[-1] == right[-1]:
+        left, right = left[:-1], right[:-1]
+    return max(len(left), len(right)) == 1 or (len(left) == 2 and left == right[::-1])
+
+
+# A short name may be one letter from a name that a client adds, as `speed` is from `seed`.
+_LEAST_LETTERS = 5
+_LEFT_OUT = object()
+
+
+def _accept_variant(value: dict[str, Any], shape: _Shape, variants: dict[Any, _Shape], path: str) -> Any:
     kind = value.get(shape.tag)
     if kind is None and shape.kinds is not None:
         kind = shape.kinds.default
@@ -156,11 +230,23 @@ def _accept_variant(
         tagged: dict[str, Any] = _accept({**value, shape.tag: kind}, variants[kind], path)
         return tagged
     if shape.kinds is not None:
-        message = shape.kinds.message.format(path=path, kind=kind)
-        raise ApiError(400, message, code=shape.kinds.code, param=path)
+        error = _no_kind(shape, path, kind)
+        if kind is None or not re.fullmatch(shape.kinds.left_out, kind):
+            raise error
+        ignore(f"{path} ({kind})", error)
+        if shape.kinds.stand_in is None:
+            return _LEFT_OUT
+        noun = kind.removeprefix("input_").removesuffix("_url")
+        return {**shape.kinds.stand_in, "text": f"[{noun}]"}
     if kind is not None:
         raise _no_choice(_join(path, shape.tag), kind, tuple(variants))
     return value
+
+
+def _no_kind(shape: _Shape, path: str, kind: str | None) -> ApiError:
+    assert shape.kinds is not None
+    message = shape.kinds.message.format(path=path, kind=kind)
+    return ApiError(400, message, code=shape.kinds.code, param=path)
 
 
 def _equal(left: Any, right: Any) -> bool:
