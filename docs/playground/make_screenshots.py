@@ -74,6 +74,7 @@ def picture_chat(browser: Browser, name: str) -> None:
     browser.run(
         "document.getElementById('model').value = 'qwen3';"
         "document.getElementById('chat-tools').value = arguments[0];"
+        "document.getElementById('chat-fields').value = '{\"verbosity\": \"low\"}';"
         "document.getElementById('say').value = 'What is the weather in Oslo?'",
         TOOLS,
     )

@@ -230,3 +230,23 @@ def test_the_chat_fits_a_phone(window: Any, scheme: str) -> None:
             assert window.run("return document.getElementById('say').getBoundingClientRect().top") < 740
         finally:
             window.emulate(1280, 900, "light")
+
+
+def test_what_the_server_ignored_is_shown(window: Any) -> None:
+    with running({"m": ScriptedModel(weather)}) as server:
+        open_chat(window, server.port)
+        set_field(window, "chat-tools", json.dumps([*TOOLS, {"type": "web_search"}]))
+        set_field(window, "chat-fields", json.dumps({"verbosity": "low"}))
+        say(window, "Hi")
+        wait_for_turns(window, 2)
+        assert window.text("#ignored") == "The server ignored: verbosity, tools[1] (web_search)"
+        set_field(window, "chat-tools", json.dumps(TOOLS))
+        set_field(window, "chat-fields", "")
+        window.click("#new-chat")
+        say(window, "Hi")
+        wait_for_turns(window, 2)
+        assert window.run("return document.getElementById('ignored').hidden")
+        set_field(window, "chat-fields", "[]")
+        window.click("#new-chat")
+        say(window, "Hi")
+        window.wait("return document.body.textContent.includes('this must be an object')")

@@ -73,9 +73,15 @@ export class Chat {
     this.showState();
     this.onError(null);
     this.onBegin(run);
+    showIgnored(null);
     try {
-      const body = { model: byId("model").value, messages: this.messages, stream: true, ...readTools() };
+      const further = readJson("chat-fields", "an object", isObject);
+      const tools = readJson("chat-tools", 'a list; write [{"name": …, "parameters": {…}}]', Array.isArray);
+      const body = { model: byId("model").value, messages: this.messages, ...further, stream: true };
+      // A bare function gets its wrapper.
+      if (tools) body.tools = tools.map((tool) => (tool?.function || tool?.type ? tool : { type: "function", function: tool }));
       const response = await this.request("v1/chat/completions", body, abort.signal);
+      showIgnored(response.headers.get("x-unspool-ignored"));
       for await (const chunk of readEvents(response)) {
         run.put(chunk);
         this.onGrow();
@@ -139,18 +145,24 @@ function text(tag, content) {
   return made;
 }
 
-/** The request's `tools`; a bare function gets its wrapper. */
-function readTools() {
-  const written = byId("chat-tools").value.trim();
-  if (!written) return {};
-  let tools;
+/** Shows the fields that the server has ignored; null: none. */
+function showIgnored(fields) {
+  byId("ignored").textContent = fields === null ? "" : `The server ignored: ${fields}`;
+  byId("ignored").hidden = fields === null;
+}
+
+const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+
+/** A field's JSON; undefined if it is empty. */
+function readJson(field, what, isFit) {
+  const written = byId(field).value.trim();
+  if (!written) return undefined;
+  let value;
   try {
-    tools = JSON.parse(written);
+    value = JSON.parse(written);
   } catch (error) {
-    throw Object.assign(new Error(`not JSON: ${error.message}`), { where: "chat-tools" });
+    throw Object.assign(new Error(`not JSON: ${error.message}`), { where: field });
   }
-  if (!Array.isArray(tools)) {
-    throw Object.assign(new Error('tools must be a list; write [{"name": …, "parameters": {…}}]'), { where: "chat-tools" });
-  }
-  return { tools: tools.map((tool) => (tool?.function ? tool : { type: "function", function: tool })) };
+  if (isFit(value)) return value;
+  throw Object.assign(new Error(`this must be ${what}`), { where: field });
 }
