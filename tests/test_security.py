@@ -81,6 +81,11 @@ PROMISES = {
     "P36": ["serve/test_bounded_errors.py::test_odd_values_of_every_field",
             "serve/test_bounded_errors.py::test_a_malformed_schema_is_found_before_the_model_runs",
             "serve/test_bounded_errors.py::test_a_models_exception_is_bounded_too"],
+    "P37": ["serve/test_responses_store.py::test_the_store_is_bounded", "serve/test_responses_store.py::test_age",
+            "serve/test_responses_store.py::test_a_response_is_seen_with_its_own_key_only",
+            "serve/test_responses_store.py::test_nothing_is_kept_unless_it_is_wanted"],
+    "P38": ["serve/test_ignored.py::test_the_header_is_bounded_and_plain",
+            "serve/test_ignored.py::test_the_metric_has_only_names_of_ours"],
 }  # fmt: skip
 
 
