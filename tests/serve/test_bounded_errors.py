@@ -41,7 +41,6 @@ BODIES: dict[str, dict[str, Any]] = {
     "/v1/messages/count_tokens": {"model": "m", "messages": USER, "tools": []},
     "/tokenize": {"model": "m", "prompt": "x"},
     "/detokenize": {"model": "m", "tokens": [1]},
-    "/v1/tokenize": {"model": "m", "messages": USER},
     "/v1/count_tokens": {"model": "m", "conversation": "x"},
 }  # fmt: skip
 # Of Python, of its libraries, or of the server's code.

@@ -66,10 +66,10 @@ async def test_counts_are_those_of_the_usage(make_client: Any, generator: Stream
     usage = (await client.post("/v1/chat/completions", json=CHAT)).json()["usage"]
     counted = await client.post("/v1/count_tokens", json={"model": "m", "conversation": USER})
     assert counted.json() == {"model": "m", "count": usage["prompt_tokens"]}
-    tokens = (await client.post("/v1/tokenize", json={"model": "m", "messages": USER})).json()
+    tokens = (await client.post("/tokenize", json={"model": "m", "messages": USER})).json()
     assert tokens["count"] == len(tokens["tokens"]) == usage["prompt_tokens"]
     assert generator.tokenizer.decode(tokens["tokens"]).endswith("<|im_start|>assistant\n")
-    text = (await client.post("/v1/tokenize", json={"model": "m", "prompt": "abc"})).json()
+    text = (await client.post("/tokenize", json={"model": "m", "prompt": "abc"})).json()
     assert generator.tokenizer.decode(text["tokens"]) == "abc"
     counted = await client.post("/v1/messages/count_tokens", json={"model": "m", "messages": USER})
     assert counted.json() == {"input_tokens": usage["prompt_tokens"]}
@@ -186,7 +186,7 @@ async def test_what_the_template_refuses_is_the_clients_error(
     for path, body in (
         ("/v1/chat/completions", {**CHAT, "messages": messages}),
         ("/v1/messages", {**CHAT, "messages": messages, "stream": True}),
-        ("/v1/tokenize", {"model": "m", "messages": messages}),
+        ("/tokenize", {"model": "m", "messages": messages}),
         ("/v1/count_tokens", {"model": "m", "conversation": messages}),
     ):
         refused = await client.post(path, json=body)

@@ -567,7 +567,7 @@ async def test_counts(client: Any) -> None:
     assert answer.json() == {"model": "m", "count": 3}
     answer = await client.post("/v1/messages/count_tokens", json={"model": "m", "messages": USER})
     assert answer.json() == {"input_tokens": 1}
-    answer = await client.post("/v1/tokenize", json={"model": "m", "prompt": "abc"})
+    answer = await client.post("/tokenize", json={"model": "m", "prompt": "abc"})
     assert answer.status_code == 400
 
 
@@ -589,11 +589,11 @@ async def test_tokenize_runs_the_servers_template_alone(make_client: Any, genera
     client = make_client({"m": generator})
     for name, value in (("chat_template", "{{ 1 }}"), ("tokenize", False), ("no_such_switch", 1)):
         body = {"model": "m", "messages": USER, "chat_template_kwargs": {name: value}}
-        answer = await client.post("/v1/tokenize", json=body)
+        answer = await client.post("/tokenize", json=body)
         assert answer.status_code == 400
         assert name in error_of(answer)["message"]
     body = {"model": "m", "prompt": "x", "tools": [TOOL]}
-    answer = await make_client({"m": generator}, strict_requests=True).post("/v1/tokenize", json=body)
+    answer = await make_client({"m": generator}, strict_requests=True).post("/tokenize", json=body)
     assert answer.status_code == 422
 
 

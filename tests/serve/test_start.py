@@ -114,7 +114,7 @@ async def test_messages_need_a_template(make_client: Any, llama: Any, tokenizer:
         ("/v1/responses", {"model": "m", "input": "Hello", "stream": stream}),
         ("/v1/messages", {**CHAT, "stream": stream}),
         ("/v1/messages/count_tokens", {"model": "m", "messages": USER}),
-        ("/v1/tokenize", {"model": "m", "messages": USER}),
+        ("/tokenize", {"model": "m", "messages": USER}),
         ("/v1/count_tokens", {"model": "m", "conversation": USER}),
     ):
         answer = await client.post(path, json=body)

@@ -148,7 +148,7 @@ class Client:
 
     def _count(self) -> None:
         body = {"model": "m", "messages": self._conversation("chat")}
-        self._expect("/v1/tokenize", body, {200, 429})
+        self._expect("/tokenize", body, {200, 429})
 
     def _look(self) -> None:
         path = self._rng.choice(["/health", "/metrics", "/metrics.json", "/v1/models", "/", "/nothing"])

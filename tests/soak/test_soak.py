@@ -67,7 +67,7 @@ def test_a_server_for_six_seconds(tmp_path: Path) -> None:
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 def test_a_wrong_answer_of_a_server_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def expects_another(self: Client) -> None:
-        self._expect("/v1/tokenize", {"model": "m", "prompt": "x"}, {418})
+        self._expect("/tokenize", {"model": "m", "prompt": "x"}, {418})
 
     monkeypatch.setitem(servers.ACTIONS, "asks", (1000, expects_another))
     save_checkpoint(tmp_path)

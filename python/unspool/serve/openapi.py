@@ -23,8 +23,6 @@ from unspool.serve.tokenizing import (
     ConversationRequest,
     DetokenizeRequest,
     TokenizeChat,
-    TokenizeMessages,
-    TokenizePrompt,
     TokenizeText,
 )
 from unspool.serve.wire import Wire
@@ -39,7 +37,6 @@ _POSTS: dict[str, tuple[str, tuple[type[Wire], ...]]] = {
     "/v1/messages": ("Anthropic's Messages.", (MessagesRequest,)),
     "/tokenize": ("Token ids of a text or of messages.", (TokenizeText, TokenizeChat)),
     "/detokenize": ("The text of token ids.", (DetokenizeRequest,)),
-    "/v1/tokenize": ("Token ids of a prompt or of messages.", (TokenizePrompt, TokenizeMessages)),
     "/v1/count_tokens": ("The number of tokens of a text or of messages.", (ConversationRequest,)),
     "/v1/messages/count_tokens": ("The number of tokens of a body of Messages.", (CountRequest,)),
 }

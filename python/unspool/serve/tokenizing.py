@@ -1,4 +1,4 @@
-"""POST /tokenize and /detokenize, in vLLM's shapes; /v1/tokenize and /v1/count_tokens in shapes of our own."""
+"""POST /tokenize and /detokenize as vLLM has them, /v1/count_tokens as EasyDeL and under /v1/messages as Anthropic."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from unspool.serve.api_errors import ApiError, as_api_error
 from unspool.serve.begin_answer import template_kwargs_of
 from unspool.serve.body import read_body
 from unspool.serve.chat_messages import ChatMessage, read_chat
-from unspool.serve.completions import Prompt, read_prompt
 from unspool.serve.messages import read_messages_count
 from unspool.serve.served_model import check_template, check_template_kwargs, count_tokens, tokenize
 from unspool.serve.state import state_of
@@ -23,8 +22,7 @@ from unspool.serve.tools import ChatTool, offered_in, read_tools
 from unspool.serve.wire import Wire, refused, take, unfit
 
 __all__ = [
-    "ConversationRequest", "DetokenizeRequest", "TokenizeChat", "TokenizeMessages", "TokenizePrompt", "TokenizeText",
-    "tokenizing_routes",
+    "ConversationRequest", "DetokenizeRequest", "TokenizeChat", "TokenizeText", "tokenizing_routes",
 ]  # fmt: skip
 
 
@@ -59,29 +57,18 @@ class TokenizeText(Wire, kw_only=True):
 _OWN_TEMPLATE = "the server's own template is run, as for an answer"
 
 
-class TokenizeMessages(Wire, kw_only=True):
-    """A body of /v1/tokenize with messages."""
+class TokenizeChat(Wire, kw_only=True):
+    """A body of /tokenize with messages."""
 
-    model: str
+    model: str | None = None  # the only one that there is
     messages: list[ChatMessage]
     tools: list[ChatTool] | None = None
     chat_template_kwargs: dict[str, Any] | None = None
-
-
-class TokenizeChat(TokenizeMessages, kw_only=True):
-    """A body of /tokenize with messages."""
-
-    model: str | None = None  # type: ignore[assignment]  # the only one that there is
     return_token_strs: bool = False
     add_special_tokens: Annotated[Any, refused(False, why="the chat template writes them")] = None
     add_generation_prompt: Annotated[Any, refused(True, why=_OWN_TEMPLATE)] = None
     continue_final_message: Annotated[Any, refused(False, why=_OWN_TEMPLATE)] = None
     chat_template: Annotated[Any, refused(why=_OWN_TEMPLATE)] = None
-
-
-class TokenizePrompt(Wire, kw_only=True):
-    model: str
-    prompt: Prompt
 
 
 class DetokenizeRequest(Wire, kw_only=True):
@@ -96,37 +83,21 @@ class ConversationRequest(Wire, kw_only=True):
 
 def read_tokenize(data: Any) -> TokenizeRequest:
     """A body of /tokenize."""
-    if _has_messages(data):
+    if isinstance(data, dict) and data.get("messages") is not None:
         chat = take(TokenizeChat, data)
-        return _chat_request(chat, data, wants_texts=chat.return_token_strs)
+        return TokenizeRequest(
+            model=chat.model,
+            prompt=read_chat(chat.messages),
+            tools=read_tools(offered_in(data)).shown,
+            template_kwargs=chat.chat_template_kwargs or {},
+            wants_texts=chat.return_token_strs,
+        )
     text = take(TokenizeText, data)
     return TokenizeRequest(
         model=text.model,
         prompt=text.prompt,
         adds_special_tokens=text.add_special_tokens,
         wants_texts=text.return_token_strs,
-    )
-
-
-def read_own_tokenize(data: Any) -> TokenizeRequest:
-    """A body of /v1/tokenize."""
-    if _has_messages(data):
-        return _chat_request(take(TokenizeMessages, data), data)
-    body = take(TokenizePrompt, data)
-    return TokenizeRequest(model=body.model, prompt=read_prompt(body.prompt))
-
-
-def _has_messages(data: Any) -> bool:
-    return isinstance(data, dict) and data.get("messages") is not None
-
-
-def _chat_request(body: TokenizeMessages, data: Any, wants_texts: bool = False) -> TokenizeRequest:
-    return TokenizeRequest(
-        model=body.model,
-        prompt=read_chat(body.messages),
-        tools=read_tools(offered_in(data)).shown,
-        template_kwargs=body.chat_template_kwargs or {},
-        wants_texts=wants_texts,
     )
 
 
@@ -165,13 +136,6 @@ async def _detokenize(request: Request) -> Response:
             param="tokens",
         )
     return JSONResponse({"prompt": await _in_thread(request, tokenizer.decode, body.tokens)})
-
-
-async def _own_tokenize(request: Request) -> Response:
-    read = await read_body(request, read_own_tokenize)
-    name, model = await _find(request, read.model)
-    ids = await _ids(request, model, read)
-    return JSONResponse({"model": name, "count": len(ids), "tokens": ids})
 
 
 async def _count_tokens(request: Request) -> Response:
@@ -234,7 +198,6 @@ def tokenizing_routes() -> list[Route]:
     return [
         Route("/tokenize", _tokenize, methods=["POST"]),
         Route("/detokenize", _detokenize, methods=["POST"]),
-        Route("/v1/tokenize", _own_tokenize, methods=["POST"]),
         Route("/v1/count_tokens", _count_tokens, methods=["POST"]),
         Route("/v1/messages/count_tokens", _count_messages, methods=["POST"]),
     ]
