@@ -12,7 +12,7 @@ import pytest
 import unspool
 from unspool.testing.cases import Case, shipped_cases
 
-from .conftest import TOOL, USER
+from .conftest import TOOL, USER, running
 
 FORMATS = [
     "hermes", "qwen3", "qwen3_coder", "mistral", "llama3_json", "openai", "gemma4", "deepseek_v31", "glm45",
@@ -387,3 +387,27 @@ def test_anthropics_tool_runner_calls_and_goes_on(anthropic_client: Any) -> None
     *_, last = runner
     assert asked == ["Paris"]
     assert last.stop_reason == "end_turn"
+
+
+def test_stored_responses() -> None:
+    openai = pytest.importorskip("openai")
+    from unspool.serve import ServeOptions
+    from unspool.serve.demo_model import DemoModels
+
+    with running(DemoModels(), ServeOptions(response_store_mb=1)) as server:
+        client = openai.OpenAI(base_url=f"http://127.0.0.1:{server.port}/v1", api_key="none", max_retries=0)
+        with client:
+            first = client.responses.create(model="qwen3", input="Hello")
+            with client.responses.stream(
+                model="qwen3", input="And?", previous_response_id=first.id
+            ) as stream:
+                second = stream.get_final_response()
+            assert second.previous_response_id == first.id
+            assert client.responses.retrieve(second.id).output_text == second.output_text
+            (item,) = client.responses.input_items.list(second.id)
+            assert [part.text for part in item.content] == ["And?"]
+            client.responses.delete(second.id)
+            with pytest.raises(openai.NotFoundError, match="there is no response"):
+                client.responses.retrieve(second.id)
+            with pytest.raises(openai.NotFoundError, match="there is no response"):
+                client.responses.create(model="qwen3", input="x", previous_response_id=second.id)

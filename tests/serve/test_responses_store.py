@@ -45,7 +45,7 @@ async def test_a_response_is_continued_read_and_deleted(
     assert (third["previous_response_id"], third["store"]) == (second["id"], True)
     assert (await client.get(f"{PATH}/{second['id']}")).json() == second
     items = (await client.get(f"{PATH}/{second['id']}/input_items")).json()
-    assert [item["content"] for item in items["data"]] == ["And?"]
+    assert [item["content"] for item in items["data"]] == [[{"type": "input_text", "text": "And?"}]]
     deleted = await client.delete(f"{PATH}/{second['id']}")
     assert deleted.json() == {"id": second["id"], "object": "response", "deleted": True}
     for id in (second["id"], third["id"]):  # the third continues what is no longer there
@@ -112,9 +112,12 @@ async def test_pages_of_input_items(client: Any) -> None:
     items = [{"role": "user", "content": str(index)} for index in range(5)]
     path = f"{PATH}/{(await ask(client, input=items))['id']}/input_items"
     page = (await client.get(path, params={"limit": 2})).json()
-    assert ([item["content"] for item in page["data"]], page["has_more"]) == (["4", "3"], True)
+    assert ([item["content"][0]["text"] for item in page["data"]], page["has_more"]) == (["4", "3"], True)
     page = (await client.get(path, params={"limit": 3, "after": page["last_id"], "order": "desc"})).json()
-    assert ([item["content"] for item in page["data"]], page["has_more"]) == (["2", "1", "0"], False)
+    assert ([item["content"][0]["text"] for item in page["data"]], page["has_more"]) == (
+        ["2", "1", "0"],
+        False,
+    )
     assert (await client.get(path, params={"limit": 0})).status_code == 422
 
 

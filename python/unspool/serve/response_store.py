@@ -142,12 +142,16 @@ class ResponseStore:
                 self._size -= kept.size
 
     def input_items(self, key: str, id: str) -> list[Any]:
-        """The items of its own request, each with an id."""
+        """The items of its own request, each with an id, and a text as a part."""
         items = msgspec.json.decode(self._find(key, id).items)
-        return [
-            {"id": f"item_{id.removeprefix('resp_')}_{index}", "type": "message", **item}
-            for index, item in enumerate(items)
-        ]
+        for index, item in enumerate(items):
+            item.setdefault("type", "message")
+            item.setdefault("id", f"item_{id.removeprefix('resp_')}_{index}")
+            if isinstance(text := item.get("content"), str):
+                kind = "output_text" if item.get("role") == "assistant" else "input_text"
+                item["content"] = [{"type": kind, "text": text}]
+        found: list[Any] = items
+        return found
 
 
 def _items_of(input: Any) -> Any:
