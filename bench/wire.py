@@ -13,7 +13,7 @@ from typing import Any
 
 from unspool import Delta, DeltaChannel, WireWriter
 
-PROTOCOLS = ["chat_completions", "completions", "responses", "messages", "open_inference"]
+PROTOCOLS = ["chat_completions", "completions", "responses", "messages", "open_inference", "google"]
 TEXT = " a token's text,"
 
 

@@ -31,7 +31,7 @@ void check_frames(std::string_view wire, bool is_sse) {
     std::string_view frame = wire.substr(0, end);
     wire.remove_prefix(end + separator.size());
     if (is_sse) {
-      if (frame.starts_with(":")) continue;  // a comment
+      if (frame.empty() || frame.starts_with(":")) continue;  // keeps the connection alive
       if (frame.starts_with("event: ")) frame.remove_prefix(frame.find('\n') + 1);
       expect(frame.starts_with("data: "), "a frame has data");
       frame.remove_prefix(6);
@@ -41,6 +41,11 @@ void check_frames(std::string_view wire, bool is_sse) {
       expect(static_cast<unsigned char>(byte) >= 0x20, "a frame holds no control character");
     check_json(frame);
   }
+}
+
+void check_array(std::string_view wire) {
+  const auto value = parse_json(wire);
+  expect(value && value->is(JsonValue::Kind::array), "an array is JSON");
 }
 
 Delta make_delta(std::uint8_t what, Input& input) {
@@ -65,7 +70,7 @@ Delta make_delta(std::uint8_t what, Input& input) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size > 4096) return -1;
   Input input(data, size);
-  const auto protocol = static_cast<WireProtocol>(input.below(5));
+  const auto protocol = static_cast<WireProtocol>(input.below(6));
   const std::uint8_t flags = input.byte();
   WireOptions options;
   options.model = "m";
@@ -76,6 +81,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   options.sse = (flags & 4) == 0;
   options.include_usage = (flags & 8) != 0;
   options.reasoning_events = (flags & 16) != 0 ? ReasoningEvents::text : ReasoningEvents::summary;
+  options.stream_arguments = (flags & 64) != 0;
   if ((flags & 32) != 0) options.extra = R"({"x": [1, "\u2028"]})";
   std::unique_ptr<WireWriter> writer;
   try {
@@ -115,6 +121,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
   } catch (const Error&) {
   }
-  if (options.stream) check_frames(out, options.sse);
+  if (!options.stream) return 0;
+  const bool is_array = protocol == WireProtocol::google && !options.sse;
+  // An array is whole when it has ended.
+  if (!is_array) check_frames(out, options.sse);
+  if (is_array && writer->has_ended()) check_array(out);
   return 0;
 }

@@ -51,8 +51,8 @@ WriterGuard::WriterGuard(const PyWireWriter& self) {
 namespace {
 
 constexpr std::array kProtocols = {WireProtocol::chat_completions, WireProtocol::completions,
-                                   WireProtocol::responses, WireProtocol::messages,
-                                   WireProtocol::open_inference};
+                                   WireProtocol::responses,        WireProtocol::messages,
+                                   WireProtocol::open_inference,   WireProtocol::google};
 
 WireProtocol parse_protocol(std::string_view name) {
   std::string choices;
@@ -223,8 +223,9 @@ WireOptions read_wire_options(const py::str& model, const py::object& id, const 
                               const py::object& prompt_token_count, const py::object& extra,
                               const py::str& incomplete_calls,
                               const std::vector<std::string>& custom_tools,
-                              const Namespaces& namespaces) {
+                              const Namespaces& namespaces, bool stream_arguments) {
   WireOptions options;
+  options.stream_arguments = stream_arguments;
   options.custom_tools = custom_tools;
   options.namespaces = namespaces;
   options.model = read_text(model);
@@ -328,7 +329,7 @@ void register_wire(py::module_& module) {
   writer
       .def(py::init(&make_writer<py::str, py::object, py::object, py::object, bool, bool, bool,
                                  std::string, py::str, py::object, py::object, py::str,
-                                 std::vector<std::string>, Namespaces>),
+                                 std::vector<std::string>, Namespaces, bool>),
            py::arg("protocol"), py::kw_only(), py::arg("model"), py::arg("id") = py::none(),
            py::arg("created") = py::none(), py::arg("n") = 1, py::arg("stream") = true,
            py::arg("sse") = true, py::arg("include_usage") = false,
@@ -336,20 +337,21 @@ void register_wire(py::module_& module) {
            py::arg("reasoning_events") = "summary", py::arg("prompt_token_count") = 0,
            py::arg("extra") = py::none(), py::arg("incomplete_calls") = "forward",
            py::arg("custom_tools") = std::vector<std::string>(),
-           py::arg("namespaces") = Namespaces())
+           py::arg("namespaces") = Namespaces(), py::arg("stream_arguments") = false)
       .def("snapshot", &snapshot_writer, py::kw_only(), py::arg("key") = py::bytes())
-      .def_static(
-          "restore",
-          &restore<py::str, py::object, py::object, py::object, bool, bool, bool, std::string,
-                   py::str, py::object, py::object, py::str, std::vector<std::string>, Namespaces>,
-          py::arg("snapshot"), py::arg("protocol"), py::kw_only(), py::arg("key") = py::bytes(),
-          py::arg("model"), py::arg("id") = py::none(), py::arg("created") = py::none(),
-          py::arg("n") = 1, py::arg("stream") = true, py::arg("sse") = true,
-          py::arg("include_usage") = false, py::arg("reasoning_field") = "reasoning_content",
-          py::arg("reasoning_events") = "summary", py::arg("prompt_token_count") = 0,
-          py::arg("extra") = py::none(), py::arg("incomplete_calls") = "forward",
-          py::arg("custom_tools") = std::vector<std::string>(),
-          py::arg("namespaces") = Namespaces())
+      .def_static("restore",
+                  &restore<py::str, py::object, py::object, py::object, bool, bool, bool,
+                           std::string, py::str, py::object, py::object, py::str,
+                           std::vector<std::string>, Namespaces, bool>,
+                  py::arg("snapshot"), py::arg("protocol"), py::kw_only(),
+                  py::arg("key") = py::bytes(), py::arg("model"), py::arg("id") = py::none(),
+                  py::arg("created") = py::none(), py::arg("n") = 1, py::arg("stream") = true,
+                  py::arg("sse") = true, py::arg("include_usage") = false,
+                  py::arg("reasoning_field") = "reasoning_content",
+                  py::arg("reasoning_events") = "summary", py::arg("prompt_token_count") = 0,
+                  py::arg("extra") = py::none(), py::arg("incomplete_calls") = "forward",
+                  py::arg("custom_tools") = std::vector<std::string>(),
+                  py::arg("namespaces") = Namespaces(), py::arg("stream_arguments") = false)
       .def("begin", &begin)
       .def("end", &end, py::arg("usage") = py::none(), py::kw_only(),
            py::arg("stop_sequence") = py::none())

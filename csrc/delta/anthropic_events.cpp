@@ -17,7 +17,6 @@
 #include "delta/wire_protocols.h"
 #include "text/error.h"
 #include "text/json_escape.h"
-#include "text/json_value.h"
 
 namespace unspool {
 
@@ -183,14 +182,7 @@ class AnthropicEvents final : public WireWriter {
   // An object, as the protocol wants it; {} for a call that was cut off, as its clients read such a
   // stream.
   static void append_input(const Part& part, std::string& out) {
-    const auto value = part.status == CallStatus::complete ? parse_json(part.text) : std::nullopt;
-    if (value && value->is(JsonValue::Kind::object)) {
-      std::string input;
-      append_json(*value, input);
-      append_json_as_line(input, out);
-    } else {
-      out += "{}";
-    }
+    if (part.status != CallStatus::complete || !append_json_object(part.text, out)) out += "{}";
   }
 
   void open_event(std::string_view type, std::string& out) const {

@@ -93,6 +93,25 @@ void append_chat_logprobs(const std::vector<TokenLogprob>& entries, std::string&
   out += ",\"refusal\":null}";
 }
 
+void append_google_logprobs(const std::vector<TokenLogprob>& entries, std::string& out) {
+  const auto append_one = [&](const Logprob& entry) {
+    out += "{\"token\":";
+    append_json_line_string(text_of(entry.token), out);
+    out += ",\"logProbability\":";
+    append_number(entry.logprob, out);
+    out += '}';
+  };
+  out += "{\"chosenCandidates\":";
+  append_list(entries, out, append_one);
+  out += ",\"topCandidates\":";
+  append_list(entries, out, [&](const TokenLogprob& entry) {
+    out += "{\"candidates\":";
+    append_list(entry.top, out, append_one);
+    out += '}';
+  });
+  out += '}';
+}
+
 void append_completion_logprobs(const std::vector<TokenLogprob>& entries, TextOffset& offset,
                                 std::string& out) {
   out += "{\"tokens\":";

@@ -64,6 +64,10 @@ void append_chat_logprobs(const std::vector<TokenLogprob>& entries, std::string&
 /// `[{"token","bytes","logprob","top_logprobs"},…]`, as in chat and responses.
 void append_logprob_list(const std::vector<TokenLogprob>& entries, std::string& out);
 
+/// `{"chosenCandidates":[{"token","logProbability"},…],"topCandidates":[{"candidates"},…]}` of
+/// Google's candidates.
+void append_google_logprobs(const std::vector<TokenLogprob>& entries, std::string& out);
+
 /// `{"tokens","token_logprobs","top_logprobs","text_offset"}` of a completion; `offset` is the
 /// position of the first token in characters, and is advanced.
 void append_completion_logprobs(const std::vector<TokenLogprob>& entries, TextOffset& offset,

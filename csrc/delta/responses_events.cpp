@@ -97,7 +97,7 @@ class ResponsesEvents final : public WireWriter {
   }
 
   // Events are numbered.
-  bool has_frames() const override { return false; }
+  bool has_frames(EventKind) const override { return false; }
 
   void put(const Delta& delta, std::string& out) override {
     // The open delta event belongs to the old item, so it is flushed before the item's state

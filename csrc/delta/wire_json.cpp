@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "text/json_escape.h"
+#include "text/json_value.h"
 
 namespace unspool {
 
@@ -82,6 +83,26 @@ void append_anthropic_usage(const Usage& usage, std::string& out) {
   if (usage.cached_tokens) append_count("cache_read_input_tokens", cached, out);
   append_count("output_tokens", usage.completion(), out);
   out.append(usage.extra).append("}");
+}
+
+void append_google_usage(const Usage& usage, std::string& out) {
+  const std::uint64_t thoughts = std::min(usage.reasoning_tokens.value_or(0), usage.completion());
+  out += "{\"promptTokenCount\":";
+  append_number(static_cast<std::int64_t>(usage.prompt()), out);
+  if (usage.cached_tokens) append_count("cachedContentTokenCount", *usage.cached_tokens, out);
+  append_count("candidatesTokenCount", usage.completion() - thoughts, out);
+  if (usage.reasoning_tokens) append_count("thoughtsTokenCount", thoughts, out);
+  append_count("totalTokenCount", usage.prompt() + usage.completion(), out);
+  out.append(usage.extra).append("}");
+}
+
+bool append_json_object(std::string_view json, std::string& out) {
+  const auto value = parse_json(json);
+  if (!value || !value->is(JsonValue::Kind::object)) return false;
+  std::string written;
+  append_json(*value, written);
+  append_json_as_line(written, out);
+  return true;
 }
 
 void append_openai_error(std::string_view message, std::string_view type, std::string_view code,

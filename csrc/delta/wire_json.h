@@ -40,6 +40,12 @@ void append_responses_usage(const Usage& usage, std::string& out);
 /// The usage object of Anthropic messages, whose input tokens exclude those read from a cache.
 void append_anthropic_usage(const Usage& usage, std::string& out);
 
+/// The usage object of Google's generateContent, whose candidates' tokens exclude thoughts.
+void append_google_usage(const Usage& usage, std::string& out);
+
+/// Appends `json` as an object on one line. False if it is none; nothing is appended then.
+bool append_json_object(std::string_view json, std::string& out);
+
 /// `{"message":…,"type":…,"param":null,"code":…}`, OpenAI's error; an empty code is null.
 void append_openai_error(std::string_view message, std::string_view type, std::string_view code,
                          std::string& out);

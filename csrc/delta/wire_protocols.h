@@ -1,4 +1,4 @@
-// The five writers; `make_wire_writer` selects one.
+// The six writers; `make_wire_writer` selects one.
 #pragma once
 
 #include <memory>
@@ -18,6 +18,9 @@ std::unique_ptr<WireWriter> make_responses_events(WireOptions options);
 
 /// Anthropic messages: events around content blocks.
 std::unique_ptr<WireWriter> make_anthropic_events(WireOptions options);
+
+/// Google's generateContent: candidates with parts.
+std::unique_ptr<WireWriter> make_google_chunks(WireOptions options);
 
 /// Open Inference Protocol v2: one InferenceResponse per step.
 std::unique_ptr<WireWriter> make_oip_responses(WireOptions options);

@@ -17,9 +17,10 @@ std::uint64_t fingerprint_of(const WireOptions& options) {
   std::string rest;
   Archive archive(rest);
   std::int32_t n = options.n;
-  bool stream = options.stream, sse = options.sse, include_usage = options.include_usage;
+  bool stream = options.stream, sse = options.sse, include_usage = options.include_usage,
+       stream_arguments = options.stream_arguments;
   std::uint64_t prompt_tokens = options.prompt_token_count;
-  archive(n, stream, sse, include_usage, prompt_tokens);
+  archive(n, stream, sse, include_usage, stream_arguments, prompt_tokens);
   rest += static_cast<char>(options.reasoning_field);
   rest += static_cast<char>(options.reasoning_events);
   rest += static_cast<char>(options.incomplete_calls);

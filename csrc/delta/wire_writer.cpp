@@ -1,4 +1,4 @@
-// How a response is written: everything that the five protocols share.
+// How a response is written: everything that the six protocols share.
 //
 //   write(delta) ─► check ─► withhold? ─► fill bare call ─► put ─► flush ─► bytes
 //                   order    WholeCalls   take              (protocol)
@@ -83,6 +83,7 @@ std::string_view to_string(WireProtocol protocol) {
     case WireProtocol::responses: return "responses";
     case WireProtocol::messages: return "messages";
     case WireProtocol::open_inference: return "open_inference";
+    case WireProtocol::google: return "google";
   }
   return "";
 }
@@ -153,6 +154,7 @@ void WireWriter::check(const Delta& delta, std::vector<Order>& orders) {
                             std::to_string(order.call_count) +
                             "; calls are numbered from 0 without gaps");
       }
+      order.has_broken_call |= order.call_is_open;
       ++order.call_count;
       order.call_is_open = true;
       return;
@@ -169,7 +171,11 @@ void WireWriter::check(const Delta& delta, std::vector<Order>& orders) {
     case EventKind::finish: order.is_finished = true; break;
     default: break;
   }
-  if (ends_call(delta)) order.call_is_open = false;
+  if (!ends_call(delta)) return;
+  const bool is_complete =
+      delta.kind == EventKind::tool_call_end && delta.status == CallStatus::complete;
+  order.has_broken_call |= order.call_is_open && !is_complete;
+  order.call_is_open = false;
 }
 
 void WireWriter::begin(std::string& out) {
@@ -289,7 +295,7 @@ void WireWriter::write_all(const Deltas& deltas, std::string& out) {
 
 // The protocol writes two fragments that differ in their text, as it would write the next one.
 void WireWriter::find_frame() {
-  if (!has_frames() || logprobs(last_.choice).is_used()) return;
+  if (!has_frames(last_.kind) || logprobs(last_.choice).is_used()) return;
   Delta delta;
   delta.kind = last_.kind;
   delta.index = last_.index;
@@ -453,6 +459,7 @@ std::unique_ptr<WireWriter> make_wire_writer(WireProtocol protocol, WireOptions 
     case WireProtocol::responses: return make_responses_events(std::move(options));
     case WireProtocol::messages: return make_anthropic_events(std::move(options));
     case WireProtocol::open_inference: return make_oip_responses(std::move(options));
+    case WireProtocol::google: return make_google_chunks(std::move(options));
   }
   throw ArgumentError("unknown protocol");
 }

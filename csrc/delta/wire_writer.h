@@ -43,7 +43,8 @@ enum class WireProtocol : std::uint8_t {
   completions,
   responses,
   messages,
-  open_inference
+  open_inference,
+  google
 };
 
 std::string_view to_string(WireProtocol protocol);
@@ -58,7 +59,7 @@ struct WireOptions {
   std::int64_t created = 0;  // Unix seconds; 0: now
   std::int32_t n = 1;        // number of answers; must be 1 for responses and messages
   bool stream = true;        // false: nothing is written before `body`
-  bool sse = true;           // false: one JSON object per line
+  bool sse = true;           // false: one JSON object per line; of google, an array of them
   bool include_usage = false;
   ReasoningField reasoning_field = ReasoningField::reasoning_content;
   ReasoningEvents reasoning_events = ReasoningEvents::summary;
@@ -68,7 +69,8 @@ struct WireOptions {
   std::vector<std::string> custom_tools = {};
   // The namespace of a tool and its name there, by the name that the model sees; responses only.
   std::map<std::string, std::pair<std::string, std::string>, std::less<>> namespaces = {};
-  std::string extra = {};  // a JSON object: additional members of each chunk or response
+  bool stream_arguments = false;  // google only, which sends whole calls otherwise
+  std::string extra = {};         // a JSON object: additional members of each chunk or response
 };
 
 struct WireError {
@@ -169,7 +171,7 @@ class WireWriter {
   /// Writes a delta; may leave a frame open for the next one.
   virtual void put(const Delta& delta, std::string& out) = 0;
   /// Whether fragments of one region differ in nothing but their text.
-  virtual bool has_frames() const { return true; }
+  virtual bool has_frames(EventKind) const { return true; }
   /// Closes the open frame.
   virtual void flush(std::string& out) = 0;
   virtual void do_end(const Ending& ending, std::string& out) = 0;
@@ -193,6 +195,10 @@ class WireWriter {
   const Framing& framing() const { return framing_; }
   FinishReason finish_reason(std::int32_t choice) const {
     return answers_[static_cast<std::size_t>(choice)].finish_reason;
+  }
+  /// Whether a call has ended otherwise than complete, also if it was withheld.
+  bool has_broken_call(std::int32_t choice) const {
+    return orders_[static_cast<std::size_t>(choice)].has_broken_call;
   }
   /// The answer's parts; the base fills them only if `stream` is false.
   const std::vector<Part>& parts(std::int32_t choice) const {
@@ -218,8 +224,11 @@ class WireWriter {
     std::int32_t call_count = 0;
     bool call_is_open = false;
     bool is_finished = false;
+    bool has_broken_call = false;
 
-    void visit(Archive& archive) { archive(call_count, call_is_open, is_finished); }
+    void visit(Archive& archive) {
+      archive(call_count, call_is_open, is_finished, has_broken_call);
+    }
   };
   struct Answer {
     Parts parts{true};

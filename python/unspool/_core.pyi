@@ -1025,14 +1025,15 @@ class WireWriter:
     See docs/wire-shapes.md. Not thread-safe.
 
     Args:
-        protocol: "chat_completions", "completions", "responses" (all OpenAI's), "messages" (Anthropic's) or
-            "open_inference" (Open Inference Protocol v2).
+        protocol: "chat_completions", "completions", "responses" (all OpenAI's), "messages" (Anthropic's),
+            "open_inference" (Open Inference Protocol v2) or "google" (generateContent).
         model: The model's name in the response.
         id: The response's id. None: a random one in the protocol's form.
         created: Creation time in Unix seconds. None: now.
         n: The number of answers; must be 1 for responses and messages.
         stream: False: `body` returns the whole response, and nothing is written before.
-        sse: True: server-sent events. False: one JSON object per line, without what only event streams have.
+        sse: True: server-sent events. False: one JSON object per line, without what only event streams have; in
+            google's protocol, a JSON array of the objects.
         include_usage: Send the usage in a chunk of its own (chat_completions, completions) or with the
             last response (open_inference). The other protocols always send it.
         reasoning_field: The field that holds reasoning in chat deltas and messages; overrides the deltas'
@@ -1050,6 +1051,8 @@ class WireWriter:
             responses) write those: with the text of their argument `input`.
         namespaces: Of the responses protocol: the namespace of a tool and its name there, by the name that the model
             sees. Calls have both.
+        stream_arguments: Whether google's protocol writes a call's arguments as they come, in `partialArgs`, which
+            has no empty lists and objects. False: it writes a call when it is complete.
 
     Raises:
         ArgumentError: An option has an invalid value, or `extra` sets a member that the writer itself writes.
@@ -1073,6 +1076,7 @@ class WireWriter:
         incomplete_calls: str = "forward",
         custom_tools: Sequence[str] = (),
         namespaces: Mapping[str, tuple[str, str]] = ...,
+        stream_arguments: bool = False,
     ) -> None: ...
     def begin(self) -> bytes:
         """Return the bytes before the first delta, possibly none; `write` calls it if you have not.
@@ -1170,6 +1174,7 @@ class WireWriter:
         incomplete_calls: str = "forward",
         custom_tools: Sequence[str] = (),
         namespaces: Mapping[str, tuple[str, str]] = ...,
+        stream_arguments: bool = False,
     ) -> WireWriter:
         """Return a writer that continues after the bytes written before the snapshot.
 

@@ -23,7 +23,7 @@ __all__ = ["Attack", "draw", "minimised", "problems"]
 
 SEED = 7  # call ids are the same every time
 TOOL_LISTS: dict[str, list[dict[str, Any]] | None] = {"known": TOOLS, "none": None, "empty": []}
-PROTOCOLS = ("chat_completions", "completions", "responses", "messages", "open_inference")
+PROTOCOLS = ("chat_completions", "completions", "responses", "messages", "open_inference", "google")
 # Each option with values that change what is read or sent.
 OPTIONS: dict[str, list[Any]] = {
     "repair": [True],

@@ -187,7 +187,7 @@ void streams() {
 void writers() {
   for (const WireProtocol protocol :
        {WireProtocol::chat_completions, WireProtocol::completions, WireProtocol::responses,
-        WireProtocol::messages, WireProtocol::open_inference}) {
+        WireProtocol::messages, WireProtocol::open_inference, WireProtocol::google}) {
     WireOptions options;
     options.id = "resp_1";
     options.created = 1;

@@ -33,7 +33,7 @@ OPTIONS: list[dict[str, Any]] = [
     {"incomplete_calls": "withhold"},
     {"start_in": "reasoning"},
 ]
-PROTOCOLS = ["chat_completions", "completions", "responses", "messages", "open_inference"]
+PROTOCOLS = ["chat_completions", "completions", "responses", "messages", "open_inference", "google"]
 FORMATS = sorted({case.format for case in shipped_cases()})
 
 

@@ -13,7 +13,7 @@ from unspool.testing.wire import assemble, differences, read_events
 
 from ..outputs import TOOLS, outputs
 
-PROTOCOLS = ["chat_completions", "completions", "responses", "messages", "open_inference"]
+PROTOCOLS = ["chat_completions", "completions", "responses", "messages", "open_inference", "google"]
 
 
 @given(data=st.data())
@@ -37,7 +37,7 @@ def test_any_output_in_any_batches(format: str, data: st.DataObject) -> None:
         )
         wire = writer.begin() + b"".join(writer.write(batch) for batch in batches) + writer.end()
         options: dict[str, Any] = {"include_usage": usage}
-        if protocol in ("responses", "messages"):
+        if protocol in ("responses", "messages", "google"):
             options = {"summary": summary} if protocol == "responses" else {}
         if protocol == "responses" and reason == "error":
             assert read_events(wire)[-1][0] == "response.failed"

@@ -20,7 +20,7 @@ from unspool.testing.cases import shipped_cases
 torch = pytest.importorskip("torch", reason="torch is not installed; pip install torch")
 
 CALL = '<tool_call>\n{"name": "now", "arguments": {"of": ["Kraków", 3]}}\n</tool_call>'
-PROTOCOLS = ["chat_completions", "completions", "responses", "messages", "open_inference"]
+PROTOCOLS = ["chat_completions", "completions", "responses", "messages", "open_inference", "google"]
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 from unspool import Delta, Message, Parser, WireWriter
 from unspool.testing import Case, shipped_cases
 
-PROTOCOLS = ["chat_completions", "completions", "responses", "messages", "open_inference"]
+PROTOCOLS = ["chat_completions", "completions", "responses", "messages", "open_inference", "google"]
 FORMATS = [
     "deepseek_v3", "gemma4", "glm45", "granite", "hermes", "kimi_k2", "llama3_json", "minimax_m2",
     "mistral", "openai", "pythonic", "qwen3", "qwen3_coder",

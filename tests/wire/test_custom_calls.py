@@ -84,7 +84,7 @@ def test_a_function_keeps_its_arguments() -> None:
     assert "".join(entry["function"]["arguments"] for entry in entries) == '{"input": "x"}'
 
 
-@pytest.mark.parametrize("protocol", ["messages", "completions", "open_inference"])
+@pytest.mark.parametrize("protocol", ["messages", "completions", "open_inference", "google"])
 def test_other_protocols_have_none(protocol: str) -> None:
     with pytest.raises(ArgumentError, match="leave it out"):
         WireWriter(protocol, **OPTIONS)

@@ -27,7 +27,7 @@ def test_examples_are_made_by_running() -> None:
     assert page == maker.make(), "run python docs/make_wire_shapes.py"
     assert re.findall(r"```text (\w+)\n.", page) == PROTOCOLS
     for protocol in PROTOCOLS:
-        options = {} if protocol in ("responses", "messages") else {"include_usage": True}
+        options = {} if protocol in ("responses", "messages", "google") else {"include_usage": True}
         (answer,) = assemble(protocol, maker.example(protocol).encode(), **options)
         assert answer.content == "Let me look."
 

@@ -158,11 +158,11 @@ def test_a_call_never_ends_without_arguments() -> None:
 @pytest.mark.parametrize(
     ("reason", "words"),
     [
-        ("stop", ["stop", "stop", "completed", "end_turn", "stop"]),
-        ("length", ["length", "length", "incomplete", "max_tokens", "length"]),
-        ("tool_calls", ["tool_calls", "stop", "completed", "tool_use", "tool_calls"]),
-        ("error", ["length", "length", "failed", "max_tokens", "error"]),
-        ("cancelled", ["length", "length", "incomplete", "max_tokens", "cancelled"]),
+        ("stop", ["stop", "stop", "completed", "end_turn", "stop", "STOP"]),
+        ("length", ["length", "length", "incomplete", "max_tokens", "length", "MAX_TOKENS"]),
+        ("tool_calls", ["tool_calls", "stop", "completed", "tool_use", "tool_calls", "STOP"]),
+        ("error", ["length", "length", "failed", "max_tokens", "error", "OTHER"]),
+        ("cancelled", ["length", "length", "incomplete", "max_tokens", "cancelled", "OTHER"]),
     ],
 )
 def test_finish_reasons(reason: str, words: list[str]) -> None:
@@ -180,6 +180,9 @@ def test_finish_reasons(reason: str, words: list[str]) -> None:
         elif protocol == "open_inference":
             found.append(last[-1]["parameters"]["finish_reason"])
             assert whole["parameters"]["finish_reason"] == found[-1]
+        elif protocol == "google":
+            found.append(last[-1]["candidates"][0]["finishReason"])
+            assert whole["candidates"][0]["finishReason"] == found[-1]
         else:
             found.append(last[-1]["choices"][0]["finish_reason"])
             assert whole["choices"][0]["finish_reason"] == found[-1]
@@ -219,7 +222,9 @@ def test_usage() -> None:
         writer.write(Delta("finish", finish_reason="stop"))
         last = data_of(writer.end(usage))
         response = last[-1].get("response", last[-2] if protocol == "messages" else last[-1])
-        found.append(response["parameters"] if protocol == "open_inference" else response["usage"])
+        found.append(
+            response[{"open_inference": "parameters", "google": "usageMetadata"}.get(protocol, "usage")]
+        )
     chat = {
         "prompt_tokens": 7,
         "completion_tokens": 3,
@@ -239,6 +244,14 @@ def test_usage() -> None:
     }
     assert found[3] == {"input_tokens": 5, "cache_read_input_tokens": 2, "output_tokens": 3, "speed": 1.5}
     assert found[4]["total_tokens"] == 10
+    assert found[5] == {
+        "promptTokenCount": 7,
+        "cachedContentTokenCount": 2,
+        "candidatesTokenCount": 2,
+        "thoughtsTokenCount": 1,
+        "totalTokenCount": 10,
+        "speed": 1.5,
+    }
 
 
 LOGPROBS: list[Any] = [(chr(97 + i), -i / 4, [(chr(97 + i), -i / 4), (b"\xff", -9.0)]) for i in range(13)]
@@ -325,9 +338,12 @@ def test_protocols_without_logprobs_ignore_them(protocol: str) -> None:
 
 @each_protocol
 def test_json_lines(protocol: str) -> None:
-    """Without server-sent events: the same objects, a line each, no end mark, no comments."""
+    """Without server-sent events: the same objects, a line each, no end mark, no comments; of google, an array."""
     framed = stream(protocol, BATCHES, include_usage=True)
     lines = stream(protocol, BATCHES, include_usage=True, sse=False)
+    if protocol == "google":
+        assert json.loads(lines) == data_of(framed)
+        return
     assert [json.loads(line) for line in lines.splitlines()] == data_of(framed)
     writer = WireWriter(protocol, model="m", sse=False)
     assert writer.keep_alive() == b""
@@ -338,8 +354,9 @@ def test_end_marks_and_keep_alives() -> None:
         has_mark = protocol in ("chat_completions", "completions")
         assert stream(protocol, BATCHES).endswith(b"data: [DONE]\n\n") == has_mark
         alive = WireWriter(protocol, model="m").keep_alive()
-        is_ping = protocol == "messages"
-        assert alive == (b'event: ping\ndata: {"type":"ping"}\n\n' if is_ping else b": keep-alive\n\n")
+        # Google's SDK for Python takes a comment for a response.
+        others = {"messages": b'event: ping\ndata: {"type":"ping"}\n\n', "google": b"\n\n"}
+        assert alive == others.get(protocol, b": keep-alive\n\n")
 
 
 @each_protocol
@@ -375,7 +392,7 @@ def test_a_failed_response_holds_what_was_sent() -> None:
 
 def test_extra_members() -> None:
     extra = {"system_fingerprint": "fp", "note": "a\u2028b", "nested": {"list": [1, None, True, 0.5]}}
-    for protocol in ("chat_completions", "completions", "open_inference"):
+    for protocol in ("chat_completions", "completions", "open_inference", "google"):
         for chunk in data_of(stream(protocol, BATCHES, extra=extra)):
             assert {name: chunk[name] for name in extra} == extra
     tools = [{"type": "function", "name": "f", "parameters": {}}]

@@ -27,7 +27,7 @@ def test_case_at_every_split(case: Case) -> None:
             assert not (found := differences(protocol, answer, message)), (protocol, pieces, found)
 
 
-@pytest.mark.parametrize("protocol", ["chat_completions", "completions", "open_inference"])
+@pytest.mark.parametrize("protocol", ["chat_completions", "completions", "open_inference", "google"])
 def test_answers_side_by_side(protocol: str) -> None:
     """Three answers whose deltas are mixed: each is whole, and call numbers restart."""
     texts = [
@@ -52,9 +52,8 @@ def test_answers_side_by_side(protocol: str) -> None:
             batches.append([queue.pop(0) for _ in range(min(len(queue), rng.randint(1, 4)))])
             if rng.random() < 0.5 and len(batches) > 1:
                 batches[-2:] = [batches[-2] + batches[-1]]
-        answers = assemble(
-            protocol, stream(protocol, batches, n=3, include_usage=True), n=3, include_usage=True
-        )
+        options = {} if protocol == "google" else {"include_usage": True}
+        answers = assemble(protocol, stream(protocol, batches, n=3, include_usage=True), n=3, **options)
         for answer, message in zip(answers, messages, strict=True):
             assert not (found := differences(protocol, answer, message)), found
 
@@ -68,7 +67,7 @@ def test_a_reader_refuses_a_broken_stream(protocol: str) -> None:
     message = parser.finish()
     batches.append(list(message.deltas))
     wire = stream(protocol, batches, include_usage=True)
-    options = {} if protocol in ("responses", "messages") else {"include_usage": True}
+    options = {} if protocol in ("responses", "messages", "google") else {"include_usage": True}
     (answer,) = assemble(protocol, wire, **options)
     assert not differences(protocol, answer, message)
     frames = [frame + b"\n\n" for frame in wire.split(b"\n\n")[:-1]]

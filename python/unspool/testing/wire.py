@@ -7,6 +7,7 @@ needs an SDK.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,6 +24,7 @@ __all__ = [
     "read_chat_completions",
     "read_completions",
     "read_events",
+    "read_google",
     "read_messages",
     "read_open_inference",
     "read_responses",
@@ -64,7 +66,7 @@ def read_events(wire: bytes) -> list[tuple[str | None, Any]]:
     for frame in text[:-2].split("\n\n"):
         lines = frame.split("\n")
         assert lines == frame.splitlines(), f"a line break that some readers know: {frame!r}"
-        if frame.startswith(":"):
+        if not frame or frame.startswith(":"):
             continue
         name = lines.pop(0)[len("event: ") :] if frame.startswith("event: ") else None
         assert len(lines) == 1, f"one line of data a frame: {frame!r}"
@@ -236,6 +238,54 @@ def read_open_inference(
     return answers
 
 
+def read_google(wire: bytes, *, n: int = 1) -> list[Assembled]:
+    """Read Google's responses, as events or as an array: a part and a candidate each, and calls that are whole."""
+    if wire.startswith(b"["):
+        responses = _strict_json(wire.decode())
+    else:
+        events = read_events(wire)
+        assert all(name is None for name, _ in events)
+        responses = [data for _, data in events]
+    answers = [Assembled() for _ in range(n)]
+    heads = {(response["modelVersion"], response["responseId"]) for response in responses}
+    assert len(heads) == 1, "one head for all responses"
+    for place, response in enumerate(responses):
+        (candidate,) = response["candidates"]
+        assert ("usageMetadata" in response) == (place == len(responses) - 1), "usage comes last"
+        answer = answers[candidate["index"]]
+        assert answer.finish_reason is None, "nothing follows an answer's finish"
+        assert candidate["content"].keys() == {"role", "parts"}
+        assert candidate["content"]["role"] == "model"
+        (part,) = candidate["content"]["parts"]
+        if "finishReason" in candidate:
+            assert part == {"text": ""}, "a finish shows nothing"
+            words = {
+                "STOP": "stop",
+                "MALFORMED_FUNCTION_CALL": "stop",
+                "MAX_TOKENS": "length",
+                "OTHER": "length",
+            }
+            answer.finish_reason = words[candidate["finishReason"]]
+            if candidate["finishReason"] == "STOP" and any(call.status for call in answer.calls):
+                answer.finish_reason = "tool_calls"
+        elif "functionCall" in part:
+            _read_google_call(part["functionCall"], answer)
+        else:
+            assert part["text"]
+            assert part.keys() <= {"text", "thought"}
+            if part.get("thought"):
+                answer.reasoning += part["text"]
+            else:
+                answer.content += part["text"]
+    counts = responses[-1]["usageMetadata"]
+    assert counts["totalTokenCount"] == sum(
+        counts.get(name, 0) for name in ("promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount")
+    )
+    for answer in answers:
+        assert answer.finish_reason, "an answer has a finish"
+    return answers
+
+
 def finish_reason_of(protocol: str, message: Message) -> str:
     """The finish reason that the protocol sends, in the words of the chat protocol."""
     assert message.finish_reason
@@ -253,7 +303,17 @@ def differences(protocol: str, answer: Assembled, message: Message) -> dict[str,
         "content": (answer.content, message.content),
         "finish_reason": (answer.finish_reason, finish_reason_of(protocol, message)),
     }
-    if protocol != "completions":
+    if protocol == "google":
+        pairs["reasoning"] = (answer.reasoning, message.reasoning)
+        pairs["calls"] = (
+            [(call.id, call.name, json.loads(call.arguments)) for call in answer.calls],
+            [
+                (call.id, call.name, json.loads(call.arguments))
+                for call in message.tool_calls
+                if call.is_complete
+            ],
+        )
+    elif protocol != "completions":
         pairs["reasoning"] = (answer.reasoning, message.reasoning)
         pairs["calls"] = (
             [(call.id, call.name, call.arguments) for call in answer.calls],
@@ -273,6 +333,7 @@ _READERS: dict[str, Callable[..., list[Assembled]]] = {
     "responses": read_responses,
     "messages": read_messages,
     "open_inference": read_open_inference,
+    "google": read_google,
 }
 
 
@@ -326,6 +387,59 @@ def _read_entries(entries: list[Any], answer: Assembled) -> None:
             assert set(function) == {"arguments"}
             assert function["arguments"]
         answer.calls[-1].arguments += function["arguments"]
+
+
+def _read_google_call(call: dict[str, Any], answer: Assembled) -> None:
+    """A whole call; or the beginning of one, then values of its arguments, then an empty end."""
+    if "args" in call:
+        assert call.keys() == {"id", "name", "args"}
+        assert isinstance(call["args"], dict)
+        answer.calls.append(Call(call["id"], call["name"], json.dumps(call["args"]), "complete"))
+    elif "name" in call:
+        assert call == {"id": call["id"], "name": call["name"], "willContinue": True}
+        answer.calls.append(Call(call["id"], call["name"], "{}"))
+    else:
+        last = answer.calls[-1]
+        assert last.status is None, "an open call"
+        if not call:
+            last.status = "complete"
+            return
+        assert call.keys() == {"partialArgs", "willContinue"}
+        assert call["willContinue"] is True
+        assert call["partialArgs"]
+        arguments = json.loads(last.arguments)
+        for value in call["partialArgs"]:
+            _set_value(arguments, value)
+        last.arguments = json.dumps(arguments)
+
+
+def _set_value(arguments: Any, value: dict[str, Any]) -> None:
+    """Set what a JSONPath names, with what leads to it; a string grows."""
+    assert re.fullmatch(rf"\$(?:{_STEP.pattern})+", value["jsonPath"]), value
+    steps: list[Any] = []
+    for index, plain, quoted in _STEP.findall(value["jsonPath"]):
+        text = quoted.replace("\\'", "'").replace('"', '\\"')
+        steps.append(int(index) if index else plain or json.loads(f'"{text}"'))
+    (found,) = [item for name, item in value.items() if name.endswith("Value")]
+    inner = arguments
+    for step, after in zip(steps, [*steps[1:], None], strict=True):
+        if isinstance(inner, list):
+            assert step <= len(inner), "elements come in order"
+            if step == len(inner):
+                inner.append(None)
+            old = inner[step]
+        else:
+            old = inner.setdefault(step, None)
+        if after is None:
+            inner[step] = None if "nullValue" in value else found
+            if "stringValue" in value and old is not None:
+                inner[step] = old + found
+        elif old is None:
+            inner[step] = [] if isinstance(after, int) else {}
+        inner = inner[step]
+
+
+_STEP = re.compile(r"\[(\d+)\]|\.([A-Za-z_][A-Za-z0-9_]*)|\['((?:[^'\\]|\\.)*)'\]")
 
 
 def _check_calls(answer: Assembled) -> None:

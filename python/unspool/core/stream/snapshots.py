@@ -8,7 +8,7 @@ __all__ = ["seal", "unseal"]
 
 _MAGIC = b"unspoolS"
 #: Version of the state's layout; other versions are rejected.
-_VERSION = 2
+_VERSION = 3
 _TAG_BYTES = 16
 
 _KINDS = {
@@ -19,6 +19,7 @@ _KINDS = {
     "responses": 5,
     "messages": 6,
     "open_inference": 7,
+    "google": 8,
 }
 
 
