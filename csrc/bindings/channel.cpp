@@ -250,13 +250,14 @@ void PyChannel::raise_failure() {
   throw py::error_already_set();
 }
 
-std::uint64_t PyChannel::arm(py::object callback, std::uint64_t ticket) {
+std::uint64_t PyChannel::arm(py::object callback, std::uint64_t ticket, bool until_begin) {
   const StateGuard guard(lock_);  // a waker that is called now waits for its callback
   // The caller of the waker holds a reference to this object.
-  const bool is_armed = native().arm([this] {
+  const auto waker = [this] {
     const GilAcquire acquire;
     wake();
-  });
+  };
+  const bool is_armed = native().arm(waker, until_begin);
   if (!is_armed) return 0;
   // A waiter that was woken in vain arms again with its old ticket, and keeps its place in the
   // queue.
@@ -365,7 +366,8 @@ void register_channel(py::module_& module) {
       .def("_get_ready", &get_ready, py::arg("cancelled_is_end") = false)
       .def("drain", &drain)
       .def("wait", &wait, py::arg("timeout") = py::none())
-      .def("_arm", &PyChannel::arm, py::arg("callback"), py::arg("ticket") = 0)
+      .def("_arm", &PyChannel::arm, py::arg("callback"), py::arg("ticket") = 0,
+           py::arg("until_begin") = false)
       .def("_disarm", &PyChannel::disarm, py::arg("ticket"))
       .def(
           "aget",
@@ -383,6 +385,7 @@ void register_channel(py::module_& module) {
       .def("__len__", &size)
       .def("__bool__", [](const PyChannel&) { return true; })
       .def_property_readonly("maxsize", [](PyChannel& self) { return self.native().maxsize(); })
+      .def_property_readonly("has_begun", &is<&DeltaChannel::has_begun>)
       .def_property_readonly("is_closed", &is<&DeltaChannel::is_closed>)
       .def_property_readonly("is_cancelled", &is<&DeltaChannel::is_cancelled>)
       .def_property_readonly("is_finished", &is<&DeltaChannel::is_finished>);

@@ -40,10 +40,10 @@ class PyChannel {
   /// Raises the error passed to `fail`.
   [[noreturn]] void raise_failure();
 
-  /// Calls `callback` once when get would return at once. Several may wait; they are called in the
-  /// order of their tickets. `ticket` 0: at the end of the queue. Returns the ticket, or 0 without
-  /// arming if get would return now.
-  std::uint64_t arm(py::object callback, std::uint64_t ticket);
+  /// Calls `callback` once when get would return at once, or at `begin`. Several may wait; they are
+  /// called in the order of their tickets. `ticket` 0: at the end of the queue. Returns the ticket,
+  /// or 0 without arming if get would return now or, with `until_begin`, the channel has begun.
+  std::uint64_t arm(py::object callback, std::uint64_t ticket, bool until_begin);
   void disarm(std::uint64_t ticket);
 
   template <typename Use>

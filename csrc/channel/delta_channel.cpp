@@ -53,6 +53,13 @@ void DeltaChannel::notify_consumer(Lock lock) {
   if (waker) waker();
 }
 
+void DeltaChannel::begin() {
+  if (has_begun()) return;
+  Lock lock(mutex_);
+  has_begun_ = true;
+  notify_consumer(std::move(lock));
+}
+
 bool DeltaChannel::end(End how, std::exception_ptr error) {
   std::deque<Delta> dropped;  // destroyed outside of the lock
   Lock lock(mutex_);
@@ -116,11 +123,11 @@ bool DeltaChannel::wait_for_room(const Deadline& deadline) {
   return wait_for(not_full_, lock, deadline, [this] { return has_room(); });
 }
 
-bool DeltaChannel::arm(std::function<void()> waker) {
+bool DeltaChannel::arm(std::function<void()> waker, bool until_begin) {
   Lock lock(mutex_);
-  // Checked under the lock: an item that arrives between the caller's last look and this call would
+  // Checked under the lock: what arrives between the caller's last look and this call would
   // otherwise wake nobody.
-  if (is_ready()) return false;
+  if (is_ready() || (until_begin && has_begun_)) return false;
   waker_ = std::move(waker);
   return true;
 }

@@ -1,6 +1,7 @@
 // A bounded queue of deltas between producer threads and one consumer.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -41,6 +42,10 @@ class DeltaChannel {
     return put(delta, deadline, true);
   }
 
+  /// The first token was read, and may have made no delta. Wakes a consumer that waits for it.
+  void begin();
+  bool has_begun() const { return has_begun_.load(std::memory_order_relaxed); }
+
   /// Ends the channel: no more puts; queued deltas can still be read.
   void close();
 
@@ -63,9 +68,9 @@ class DeltaChannel {
   /// Waits until put would return at once.
   bool wait_for_room(const Deadline& deadline = std::nullopt);
 
-  /// Calls `waker` once, in any thread, when get would return at once. Returns false, without
-  /// arming, if it would return now.
-  bool arm(std::function<void()> waker);
+  /// Calls `waker` once, in any thread, when get would return at once, or at `begin`. Returns
+  /// false, without arming, if get would return now or, with `until_begin`, the channel has begun.
+  bool arm(std::function<void()> waker, bool until_begin = false);
   void disarm();
 
   /// The error passed to fail.
@@ -100,6 +105,8 @@ class DeltaChannel {
   End end_ = End::open;
   std::exception_ptr error_;
   std::function<void()> waker_;
+  // Set under the lock; atomic, since it is asked at each token.
+  std::atomic<bool> has_begun_ = false;
 };
 
 }  // namespace unspool

@@ -108,6 +108,7 @@ void TokenStreamer::read(std::optional<std::string_view> text,
   }
   if (finish_reason) parser_.finish(*finish_reason, events_);
   if (audits_) keep_audit();
+  if (channel_ && parser_.has_begun()) channel_->begin();
   if (!makes_deltas_) return;
   make_deltas();
   release();

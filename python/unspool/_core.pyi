@@ -929,7 +929,7 @@ class DeltaChannel:
         """Wait until `get` would return at once; return False on a timeout."""
 
     def _get_ready(self, cancelled_is_end: bool = False) -> Delta | NotImplementedType | None: ...
-    def _arm(self, callback: Callable[[], None], ticket: int = 0) -> int: ...
+    def _arm(self, callback: Callable[[], None], ticket: int = 0, until_begin: bool = False) -> int: ...
     def _disarm(self, ticket: int) -> None: ...
     def __iter__(self) -> DeltaChannel: ...
     def __next__(self) -> Delta: ...
@@ -939,6 +939,10 @@ class DeltaChannel:
     @property
     def maxsize(self) -> int:
         """Maximum number of deltas before `put` waits; 0: no limit."""
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether a streamer has read its first token; it may have made no delta yet."""
 
     @property
     def is_closed(self) -> bool:

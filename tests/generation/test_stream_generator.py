@@ -173,6 +173,36 @@ def test_stop_strings(generator: Any) -> None:
     assert pace.steps <= 6
 
 
+def test_the_first_token_ends_a_wait_before_the_second_runs(generator: Any, byte_tokenizer: Any) -> None:
+    """Also if it makes no delta."""
+    go_on = threading.Event()
+    was_seen: list[bool] = []
+    marker = iter(byte_tokenizer.encode("<think>abc", add_special_tokens=False))
+
+    def force(_: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        if not was_seen and len(scores_seen) == 1:
+            was_seen.append(go_on.wait(20))
+        scores_seen.append(1)
+        forced = torch.full_like(scores, -1e9)
+        forced[:, next(marker)] = 0.0
+        return forced
+
+    scores_seen: list[int] = []
+    reader = generator.with_format("qwen3")
+
+    async def run() -> bool:
+        stream = reader.stream("Hello", max_new_tokens=4, logits_processor=[force])
+        is_ready = await stream.ready()
+        assert not stream.has_deltas
+        go_on.set()
+        while await stream.ready():
+            stream.drain()
+        return is_ready
+
+    assert asyncio.run(run())
+    assert was_seen == [True]
+
+
 def test_criteria_of_the_caller_are_kept(generator: Any) -> None:
     from transformers import StoppingCriteria, StoppingCriteriaList
 

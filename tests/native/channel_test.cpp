@@ -115,11 +115,28 @@ static void a_full_channel_times_out() {
   CHECK(channel.put(item) == Put::cancelled);
 }
 
+static void a_beginning_wakes_whoever_waits_for_it() {
+  DeltaChannel channel;
+  int woken = 0;
+  const auto wake = [&] { ++woken; };
+  CHECK(channel.arm(wake, true));
+  channel.begin();
+  channel.begin();
+  CHECK_EQUAL(woken, 1);
+  CHECK(channel.has_begun());
+  CHECK(!channel.arm(wake, true));
+  CHECK(channel.arm(wake));  // there is still nothing to get
+  Delta item = delta(0, "a");
+  channel.put(item);
+  CHECK_EQUAL(woken, 2);
+}
+
 int main() {
   all_arrive_in_each_producers_order(0);
   all_arrive_in_each_producers_order(3);
   ends_race_with_puts_and_gets();
   the_first_end_counts();
   a_full_channel_times_out();
+  a_beginning_wakes_whoever_waits_for_it();
   return TEST_RESULT();
 }

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 import time
 from typing import Any
 
 import anyio
+import httpx
 import pytest
+from unspool.serve import ServeOptions
 
-from .conftest import TOOL, USER, Script, ScriptedModel, events_of
+from .conftest import TOOL, USER, Script, ScriptedModel, events_of, running
 
 pytestmark = pytest.mark.anyio
 
@@ -92,6 +95,38 @@ async def test_a_failures_text_may_be_anything(
     answer = await make_client({"m": ScriptedModel(fails)}).post(path, json=body)
     assert answer.status_code == status
     assert "no file a\\\\udcff" in answer.text
+
+
+@pytest.mark.parametrize(("path", "body"), STREAMS.items())
+@pytest.mark.parametrize("incomplete_calls", ["forward", "withhold"])
+def test_the_first_token_sends_the_head(path: str, body: Any, incomplete_calls: Any) -> None:
+    """The model makes no second token before the client has the status and the first event."""
+    go_on = threading.Event()
+    was_seen = []
+
+    def begins_a_call(script: Script) -> None:
+        script.put("<tool_call>")  # a marker: it makes no delta
+        was_seen.append(go_on.wait(20))
+        script.put('\n{"name": "f", "arguments": {}}\n</tool_call>')
+
+    options = ServeOptions(incomplete_calls=incomplete_calls, keep_alive_s=60)
+    with (
+        running({"m": ScriptedModel(begins_a_call)}, options) as server,
+        httpx.stream("POST", f"http://127.0.0.1:{server.port}{path}", json=body, timeout=30) as answer,
+    ):
+        assert answer.status_code == 200
+        texts = answer.iter_text()
+        first = "" if path == "/v1/completions" else next(texts)
+        go_on.set()
+        events = events_of(first + "".join(texts))
+    assert was_seen == [True]
+    if first:
+        assert events_of(first) == events[: len(events_of(first))]
+    name, data = events[0]
+    if path == "/v1/chat/completions":
+        assert data["choices"][0]["delta"]["role"] == "assistant"
+    elif path != "/v1/completions":  # its first event has text
+        assert name in ("response.created", "message_start")
 
 
 async def test_silence_is_filled_with_comments(make_client: Any) -> None:
@@ -358,6 +393,24 @@ async def test_ready_and_drain_give_what_iterating_gives() -> None:
     ]
     assert not await stream.ready()
     assert stream.drain() == []
+
+
+async def test_ready_ends_once_at_the_first_token() -> None:
+    go_on = threading.Event()
+
+    def begins(script: Script) -> None:
+        script.put("<tool_c")  # perhaps a marker
+        go_on.wait(20)
+
+    stream = ScriptedModel(begins).stream("x", **OPTIONS)
+    assert await stream.ready()
+    assert not stream.has_deltas
+    again = asyncio.ensure_future(stream.ready())
+    await asyncio.sleep(0.02)
+    assert not again.done()
+    go_on.set()
+    assert await again
+    assert stream.has_deltas
 
 
 async def test_ready_raises_what_the_model_raised_after_its_deltas() -> None:

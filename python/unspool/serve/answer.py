@@ -187,7 +187,7 @@ class Answer:
         return writer.body(usage_of(result), stop_sequence=result.stop_reason)
 
     async def _send_events(self, stream: DeltaStream, beats: AsyncGenerator[bool, None], send: Send) -> None:
-        # An error that comes before the first delta, or before patience ends, still has its status.
+        # An error that comes before the first token, or before patience ends, still has its status.
         is_ready = await anext(beats, None)
         writer = self._writer(stream.usage.prompt_tokens)
         await self._begin_events(send)

@@ -40,7 +40,7 @@ class Metrics:
         self.faults = self._counter("parser_faults", "What parsers could not read", "format", "kind")
         self.ignored = self._counter("ignored", "Requests with a field that was ignored", "field")
         self.first_token = self._histogram(
-            "time_to_first_token_seconds", "From the request to its first delta", _FIRST_TOKEN_S
+            "time_to_first_token_seconds", "From the request to its first token", _FIRST_TOKEN_S
         )
         self.between_tokens = self._histogram("inter_token_seconds", "Between two tokens", _BETWEEN_S)
         self.latency = self._histogram("inference_latency_seconds", "By stage", _STAGE_S, "stage")

@@ -16,7 +16,7 @@ __all__ = ["cancel_on_disconnect", "pulses"]
 
 
 async def pulses(stream: DeltaStream, patience_s: float, gather_s: float = 0.0) -> AsyncGenerator[bool, None]:
-    """True when there are deltas to drain, False after `patience_s` seconds without one.
+    """True at the first token and when there are deltas to drain, False after `patience_s` seconds without.
 
     After the first, deltas are left to gather for `gather_s` seconds while the model runs.
 
@@ -38,7 +38,7 @@ async def pulses(stream: DeltaStream, patience_s: float, gather_s: float = 0.0) 
                 return
             if gather_s and not is_first and stream.is_running:
                 await asyncio.sleep(gather_s)
-            is_first = False
+            is_first = is_first and not stream.has_deltas
             yield True
     finally:
         if waiting is not None:

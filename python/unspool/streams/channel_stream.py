@@ -43,7 +43,7 @@ class ChannelStream(Iterator[Delta]):
         self._channel, self._streamer, self._check, self._timeout = channel, streamer, check, timeout
         self._waits_since_s = time.perf_counter()
         self._token_count, self._token_s = -1, 0.0
-        self._is_over = self._is_awaited = False
+        self._is_over = self._is_awaited = self._has_begun = False
 
     def __next__(self) -> Delta:
         while not self._is_over:
@@ -109,6 +109,8 @@ class ChannelStream(Iterator[Delta]):
     async def ready(self) -> bool:
         """Wait until there are deltas to drain; returns False after the last one.
 
+        The first wait also ends at the first token, which may have made no delta.
+
         Raises:
             BaseException: What the model raised, after its last delta.
         """
@@ -117,12 +119,19 @@ class ChannelStream(Iterator[Delta]):
                 self._end()
                 break
             try:
-                await wait(self._channel, self._remaining_s())
+                await wait(self._channel, self._remaining_s(), until_begin=not self._has_begun)
             except BaseException as error:
                 self._interrupt(error)
-            if len(self._channel):
+            begins = self._channel.has_begun and not self._has_begun
+            self._has_begun |= begins
+            if begins or self.has_deltas:
                 return True
         return False
+
+    @property
+    def has_deltas(self) -> bool:
+        """Whether there are deltas to drain."""
+        return len(self._channel) > 0
 
     def drain(self) -> list[Delta]:
         """Return the deltas that are ready, without waiting."""

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 __all__ = ["Iterator", "get", "wait"]
 
 
-async def _until(channel: DeltaChannel, attempt: Callable[[], Any], timeout: float | None) -> Any:
+async def _until(
+    channel: DeltaChannel, attempt: Callable[[], Any], timeout: float | None, until_begin: bool = False
+) -> Any:
     """Return the first result of `attempt` that is not NotImplemented; retry when the channel is ready.
 
     Several tasks may wait. The channel wakes them in the order of their calls, and a task that finds nothing
@@ -41,7 +43,7 @@ async def _until(channel: DeltaChannel, attempt: Callable[[], Any], timeout: flo
         while (result := attempt()) is NotImplemented:
             if is_late:
                 raise ChannelTimeoutError("no delta came in time; is the model still running?")
-            armed = channel._arm(wake, ticket)
+            armed = channel._arm(wake, ticket, until_begin)
             if armed:  # 0: the channel is already ready
                 ticket = armed
                 await ready.wait()
@@ -54,13 +56,17 @@ async def _until(channel: DeltaChannel, attempt: Callable[[], Any], timeout: flo
             channel._disarm(ticket)
 
 
-async def wait(channel: DeltaChannel, timeout: float | None = None) -> None:
-    """Wait until `channel.get` would return at once.
+async def wait(channel: DeltaChannel, timeout: float | None = None, until_begin: bool = False) -> None:
+    """Wait until `channel.get` would return at once or, with `until_begin`, the channel has begun.
 
     Raises:
             ChannelTimeoutError: No delta arrived within `timeout` seconds.
     """
-    await _until(channel, lambda: channel.wait(0) or NotImplemented, timeout)
+
+    def attempt() -> Any:
+        return channel.wait(0) or (until_begin and channel.has_begun) or NotImplemented
+
+    await _until(channel, attempt, timeout, until_begin)
 
 
 async def get(channel: DeltaChannel, timeout: float | None = None) -> Delta | None:
