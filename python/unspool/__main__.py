@@ -1,4 +1,4 @@
-"""The command line, `python -m unspool` and the script `unspool`: `unspool demo`, `parse`, `formats`, `check`, `learn`, `serve`, `playground`, `export-…`."""
+"""The command line, `python -m unspool` and the script `unspool`: `unspool demo`, `parse`, `replay`, `formats`, `check`, `learn`, `serve`, `playground`, `export-…`."""
 
 from __future__ import annotations
 
@@ -296,6 +296,11 @@ def _read_config(context: click.Context, path: str | None) -> None:
     "--response-store-age", "response_store_age_s", default=3600.0, show_default=True, help="Their seconds."
 )
 @_setting("--strict-requests", is_flag=True, help="Refuse what would be ignored, such as unknown fields.")
+@_setting(
+    "--record", help="A folder for a file of each answer, without the users' texts; see `unspool replay`."
+)
+@_setting("--record-mb", default=256.0, show_default=True, help="What these files may have together.")
+@_setting("--record-texts", is_flag=True, help="Record the requests with the users' texts.")
 @_setting("--delay", default=0.0, help="With --demo: seconds a token.")
 @_setting("--log-level", default="info", show_default=True)
 @_setting("--ssl-keyfile")
@@ -364,6 +369,27 @@ def parse_command(
     _print_deltas([] if as_message else message.deltas)
     if as_message:
         click.echo(json.dumps(_message_json(message, audit), ensure_ascii=False, indent=2))
+
+
+@cli.command("replay")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False))
+@click.option("--format", "format_", help="Another format, or a format file (.toml).")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object an answer.")
+@click.option("--case", "as_case", is_flag=True, help="Print a case for tests/formats with today's result.")
+def replay_command(file: str, format_: str | None, as_json: bool, as_case: bool) -> None:
+    """Parse a recorded answer again, and show what has changed.
+
+    FILE is a record that `unspool serve --record` wrote. Exit code 1: the parser reads it in another way now.
+    """
+    from unspool.streams.recording.replay import load_record, replay
+    from unspool.streams.recording.show_replay import case_of, json_of, text_of
+
+    format = read_format(format_) if format_ is not None and format_.endswith(".toml") else format_
+    replays = [replay(answer, format) for answer in load_record(file)]
+    show = json_of if as_json else case_of if as_case else text_of
+    for one in replays:
+        click.echo(show(one))
+    raise SystemExit(1 if any(one.differences for one in replays) else 0)
 
 
 @cli.command("learn")

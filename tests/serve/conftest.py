@@ -17,6 +17,7 @@ from unspool.serve import ApiServer, ServeOptions, create_app
 from unspool.serve.demo_model import DemoModels
 from unspool.serve.demo_run import DemoAnswer, DemoRun
 from unspool.streams.parser import ChannelParser
+from unspool.streams.recording.answer import ParserSetup
 
 
 class Script(DemoRun):
@@ -30,6 +31,7 @@ class Script(DemoRun):
         """One step of the model."""
         if self._channel.is_cancelled:
             raise ChannelCancelledError("the consumer has left")
+        self._answer.pieces.append(text)
         self._answer.parser.parse_chunk(text, [self._answer.put_count])
         self._answer.put_count += 1
 
@@ -52,8 +54,9 @@ class ScriptedModel:
     def stream(self, prompt: Any, **options: Any) -> DeltaStream:
         self.asked.append({"prompt": prompt, **options})
         channel = DeltaChannel()
+        setup = ParserSetup(self._format, options["tools"])
         parser = ChannelParser(self._format, options["tools"], channel=channel, closes_channel=False)
-        run = Script(channel, DemoAnswer(parser, [], "stop"), self._body)
+        run = Script(channel, DemoAnswer(parser, [], "stop", setup=setup), self._body)
         self.channels.append(channel)
         self.runs.append(run)
         worker = GenerationWorker(channel, run.work)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from unspool._core import Delta, DeltaChannel, WireWriter
+from unspool.errors import StreamError
 from unspool.streams.channel_stream import ChannelStream
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["DeltaStream"]
 
 _JOIN_GRACE_S = 0.02
+_LAST_STEP_S = 5.0
 
 
 class DeltaStream(ChannelStream):
@@ -112,6 +114,18 @@ class DeltaStream(ChannelStream):
     def message_of(self, choice: int) -> Message:
         """The message of one answer so far, by its index."""
         return self._run.rows.streamers[choice].message
+
+    def recorded(self) -> list[dict[str, Any]]:
+        """Each answer as `unspool replay` reads it: what the model wrote, and what came of it.
+
+        Waits for a cancelled model's last step.
+
+        Raises:
+            StreamError: The model is still running.
+        """
+        if not self._worker.join(_LAST_STEP_S):
+            raise StreamError("the model is still in a step; an answer is recorded after its end")
+        return self._run.recorded()
 
     @property
     def usage(self) -> Usage:

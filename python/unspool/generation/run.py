@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from unspool.generation.prompts.prompt_encoder import PromptEncoder
     from unspool.generation.rows import Rows
     from unspool.generation.settings import GenerationSettings
+    from unspool.streams.recording.answer import ParserSetup
 
 __all__ = ["GenerationRun"]
 
@@ -47,6 +48,8 @@ class GenerationRun:
     rows: Rows
     settings: GenerationSettings
     hook: ConditioningHook | None
+    #: How the streamers were made.
+    setup: ParserSetup
     #: The most ids that the prompt and its answer may have together; None: not checked.
     positions: int | None = None
     begin_s: float = field(default_factory=time.perf_counter)
@@ -125,6 +128,14 @@ class GenerationRun:
         """The token counts so far, without a look at the messages."""
         prompt_tokens = 0 if self.prepared is None else self.prepared.token_count
         return Usage(prompt_tokens, sum(map(len, self.rows.token_ids)))
+
+    def recorded(self) -> list[dict[str, Any]]:
+        """What the model wrote and what came of it, as plain data: slow, and only of a run that has ended."""
+        from unspool.streams.recording.answer import record_answer
+
+        prompt = [] if self.prepared is None else self.prepared.prompt_ids.reshape(-1).tolist()
+        rows = zip(self.rows.token_ids, self.rows.streamers, strict=True)
+        return [record_answer(self.setup, prompt, output, streamer.message) for output, streamer in rows]
 
     def result(self) -> StreamResult:
         """The result so far; after the run has ended, it is built once."""

@@ -31,6 +31,7 @@ from unspool.generation.run import GenerationRun
 from unspool.generation.sampling_params import GenerationDefaults, SamplingParams, resolve_token_ids
 from unspool.generation.settings import GenerationSettings, check_options, read_settings
 from unspool.generation.worker import GenerationWorker, check_timeout
+from unspool.streams.recording.answer import ParserSetup
 from unspool.streams.token_streamer import TokenStreamer
 from unspool.writing.grammar.mask import GrammarMask
 from unspool.writing.grammar.matcher import GrammarMatcher
@@ -266,6 +267,7 @@ class StreamGenerator:
             rows=rows,
             settings=settings,
             hook=self.hook,
+            setup=ParserSetup(format, tools, stream_options, vocabulary),
             positions=self.context_length if given.within_context else None,
         )
         return functools.partial(_start, run, timeout)

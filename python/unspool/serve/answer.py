@@ -26,6 +26,7 @@ from unspool.serve.api_errors import (
 from unspool.serve.begin_answer import begin_answer, usage_of
 from unspool.serve.check_answer import check_schemas, check_values, has_schemas, no_tool_call
 from unspool.serve.metrics import RequestMetrics
+from unspool.serve.recorder import Recording
 from unspool.serve.request_ids import current_request_id
 from unspool.serve.served_model import format_name
 from unspool.serve.streaming import cancel_on_disconnect, pulses
@@ -76,9 +77,13 @@ class Answer:
         self._open_writer: WireWriter | None = None
         self._begun = b""
         self._is_whole = False
+        self._recording: Recording | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._state.answer_count += 1
+        if self._state.recorder is not None:
+            self._recording = Recording(self._state.recorder, scope, send, self._request.echo or ())
+            send = self._recording.send
         try:
             async with anyio.create_task_group() as group:
                 group.start_soon(cancel_on_disconnect, receive, group.cancel_scope)
@@ -94,6 +99,8 @@ class Answer:
                 group.cancel_scope.cancel()
         finally:
             self._state.answer_count -= 1
+            if self._recording is not None:
+                self._recording.end()
 
     async def _cancel_after_drain(self, running: anyio.CancelScope) -> None:
         await self._state.drain_ended.wait()
@@ -119,6 +126,8 @@ class Answer:
                 await stack.enter_async_context(self._state.limits.turn())
             self._metrics.got_turn()
             stream = await self._state.preparing.run(self._start, discard=lambda stream: stream.cancel())
+            if self._recording is not None:
+                self._recording.stream = stream
             try:
                 async with contextlib.aclosing(self._pulses(stream)) as beats:
                     if self._request.stream:

@@ -40,6 +40,8 @@ async def read_body(request: Request, read: Callable[[Any], _T]) -> _T:
     def parse() -> _T:
         data = _load(raw)
         _check_count(data, state.options.max_items)
+        if state.recorder is not None:
+            request.scope["unspool.body"] = data
         return read(data)
 
     if len(raw) > _LONG_BYTES:

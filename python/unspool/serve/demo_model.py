@@ -20,6 +20,7 @@ from unspool.serve.demo_run import DemoAnswer, DemoRun
 from unspool.serve.example_value import example_value
 from unspool.serve.tools import said_of
 from unspool.streams.parser import ChannelParser
+from unspool.streams.recording.answer import ParserSetup
 from unspool.testing.cases import Case, shipped_cases
 from unspool.writing.grammar.json_schema import normalise
 from unspool.writing.grammar.response_format import read_response_format
@@ -164,22 +165,24 @@ class DemoModel:
             options = dict(case.options)
             if tool_choice == "none":
                 options["tool_choice"] = "none"
-            parser = ChannelParser(
+            setup = ParserSetup(
                 "none" if raw else self._file,
                 None if case.tools is None else list(case.tools),
-                channel=channel,
-                choice=choice,
-                closes_channel=False,
-                parallel_tool_calls=parallel_tool_calls,
-                reasoning_field=reasoning_field,
-                stop=sampling.stop if stop_in == "content" else (),
-                **({} if raw else options),
+                {
+                    "parallel_tool_calls": parallel_tool_calls,
+                    "stop": sampling.stop if stop_in == "content" else (),
+                    **({} if raw else options),
+                },
             )
+            parser = ChannelParser(
+                setup.format, setup.tools, channel=channel, choice=choice, closes_channel=False,
+                reasoning_field=reasoning_field, **setup.options,
+            )  # fmt: skip
             output, finish_reason, stop = _stopped(case, sampling.stop if stop_in == "everywhere" else ())
             pieces = _PIECE.findall(output)
             if sampling.max_tokens is not None and len(pieces) > sampling.max_tokens:
                 pieces, finish_reason, stop = pieces[: sampling.max_tokens], "length", None
-            answers.append(DemoAnswer(parser, pieces, finish_reason, stop))
+            answers.append(DemoAnswer(parser, pieces, finish_reason, stop, setup=setup))
         run = DemoRun(channel, answers, self.count_tokens(prompt, tools), self._delay_s)
         worker = GenerationWorker(channel, run.work)
         stream = DeltaStream(channel, worker, cast("GenerationRun", run), timeout)

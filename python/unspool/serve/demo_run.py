@@ -6,12 +6,13 @@ import time
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from unspool.errors import ChannelCancelledError
 from unspool.generation.prefill.report import PrefillReport
 from unspool.generation.result import Choice, StreamResult, Usage, measure
 from unspool.streams.parser import Parser
+from unspool.streams.recording.answer import ParserSetup, record_answer
 
 if TYPE_CHECKING:
     from unspool._core import DeltaChannel
@@ -32,6 +33,7 @@ class DemoAnswer:
     finish_reason: str
     stop_reason: str | None = None
     put_count: int = 0
+    setup: ParserSetup | None = None
 
 
 @dataclass
@@ -102,6 +104,19 @@ class DemoRun:
     def usage(self) -> Usage:
         """The token counts so far."""
         return Usage(self._prompt_token_count, sum(answer.put_count for answer in self._answers))
+
+    def recorded(self) -> list[dict[str, Any]]:
+        """As of `GenerationRun`."""
+        return [
+            record_answer(
+                answer.setup,
+                answer.setup.options.get("prompt") or "",
+                answer.pieces[: answer.put_count],
+                answer.parser.message,
+            )
+            for answer in self._answers
+            if answer.setup is not None
+        ]
 
     def result(self) -> StreamResult:
         """The result so far; after the run has ended, it is built once."""

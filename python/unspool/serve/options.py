@@ -45,6 +45,10 @@ class ServeOptions:
         response_store_mb: Megabytes of memory for responses that a client may ask for again, or continue; 0: none is kept.
         response_store_age_s: Seconds that a response is kept.
         strict_requests: What would be ignored is refused: unknown fields, an effort that the model has no switch for.
+        record: A folder that gets a file for each answer, which `unspool replay` reads; None: none. It has no header, and
+            of the request only what is no user's text.
+        record_mb: Megabytes that these files may have together, 1 or more; the oldest go first.
+        record_texts: Record the request as it came.
 
     Raises:
         ArgumentError: A value is out of its range.
@@ -73,6 +77,9 @@ class ServeOptions:
     response_store_mb: float = 0
     response_store_age_s: float = 3600.0
     strict_requests: bool = False
+    record: str | None = None
+    record_mb: float = 256.0
+    record_texts: bool = False
 
     def __post_init__(self) -> None:
         for name in ("api_keys", "allowed_origins", "allowed_hosts"):

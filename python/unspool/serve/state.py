@@ -14,6 +14,7 @@ from unspool.serve.api_errors import ApiError
 from unspool.serve.limits import Limits
 from unspool.serve.metrics import Metrics
 from unspool.serve.preparing import Preparing
+from unspool.serve.recorder import Recorder
 from unspool.serve.response_store import ResponseStore
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class ServerState:
         parsing: Lets one long body be parsed at a time.
         responses: The stored ones.
         answer_count: Running and queued answers.
+        recorder: Keeps the answers, if there is a folder for them.
         drain_ended: Set after the time to drain; answers that still run are cut off.
     """
 
@@ -53,6 +55,7 @@ class ServerState:
         self.preparing = Preparing(options.prepare_timeout_s, options.max_workers)
         self.responses = ResponseStore(options)
         self.metrics = Metrics(self.limits, self.preparing)
+        self.recorder = None if options.record is None else Recorder(options.record, options)
 
     @property
     def is_ready(self) -> bool:

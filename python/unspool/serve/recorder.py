@@ -1,0 +1,124 @@
+"""`serve --record`: each answer as a file, written off the event loop."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from starlette.types import Message, Scope, Send
+
+from unspool._core import __version__
+from unspool.serve.request_ids import current_request_id
+from unspool.streams.recording.folder import RecordFolder
+from unspool.streams.recording.redact import redact
+
+if TYPE_CHECKING:
+    from unspool.generation.delta_stream import DeltaStream
+    from unspool.serve.options import ServeOptions
+
+__all__ = ["Recorder", "Recording"]
+
+_log = logging.getLogger("unspool.serve")
+
+# What is kept of a response's bytes.
+_MOST_SENT = 256 * 1024
+# Answers that wait to be written; further ones are not recorded.
+_MOST_WAITING = 64
+
+
+class Recorder:
+    """Writes records in a thread of its own, one after the other.
+
+    Raises:
+        ArgumentError: The folder cannot be written to.
+    """
+
+    def __init__(self, path: str, options: ServeOptions) -> None:
+        self._folder = RecordFolder(path, int(options.record_mb * 1e6))
+        self._redacts = not options.record_texts
+        self._thread = ThreadPoolExecutor(1, "unspool-record")
+        self._waiting_count = 0
+        self._has_failed = False
+
+    def submit(self, id: str, make: Callable[[bool], dict[str, Any]]) -> None:
+        """Write what `make` returns; it gets whether to redact, and runs in the thread."""
+        if self._waiting_count >= _MOST_WAITING:
+            self._report("too many answers wait to be written")
+            return
+        self._waiting_count += 1
+        self._thread.submit(self._write, id, make)
+
+    def close(self) -> None:
+        """Wait for the records that are not yet written."""
+        self._thread.shutdown()
+
+    def _write(self, id: str, make: Callable[[bool], dict[str, Any]]) -> None:
+        try:
+            self._folder.write(id, make(self._redacts))
+            self._has_failed = False
+        except Exception as error:  # the answer was sent, whatever becomes of its record
+            self._report(f"{type(error).__name__}: {error}")
+        finally:
+            self._waiting_count -= 1
+
+    def _report(self, why: str) -> None:
+        """Log the first of several failures."""
+        if not self._has_failed:
+            _log.warning("an answer is not recorded, and later ones may not be: %s", why)
+        self._has_failed = True
+
+
+class Recording:
+    """One request and its answer. It has no header and no address of the client."""
+
+    def __init__(self, recorder: Recorder, scope: Scope, send: Send, echo: Collection[str]) -> None:
+        self._recorder, self._send = recorder, send
+        self._path, self._body = scope["path"], scope.get("unspool.body")
+        self._echo = echo
+        self._status, self._sent = 0, bytearray()
+        #: The generation; None until the model has started.
+        self.stream: DeltaStream | None = None
+
+    async def send(self, message: Message) -> None:
+        """Send, and keep what is sent."""
+        await self._send(message)
+        self._status = message.get("status", self._status)
+        if len(self._sent) < _MOST_SENT:
+            self._sent += message.get("body", b"")
+
+    def end(self) -> None:
+        """Have it written; without a generation there is nothing to replay."""
+        if self.stream is not None:
+            self._recorder.submit(current_request_id.get(), self._record)
+
+    def _record(self, redacts: bool) -> dict[str, Any]:
+        assert self.stream is not None
+        sent = self._sent[:_MOST_SENT].decode("utf-8", "replace").splitlines()
+        return {
+            "record": 1,
+            "unspool": __version__,
+            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "path": self._path,
+            "request": redact(self._body) if redacts else self._body,
+            "answers": self.stream.recorded(),
+            "status": self._status,
+            "sent": [self._without_echo(line) for line in sent] if redacts and self._echo else sent,
+        }
+
+    def _without_echo(self, line: str) -> str:
+        """A line of what was sent, without the request's fields that the response repeats."""
+        prefix, brace, rest = line.partition("{")
+        if not brace:
+            return line
+        try:
+            data = json.loads(brace + rest)
+        except ValueError:  # the echo may be in what is there
+            return f"{prefix}[cut off]"
+        for holder in (data, data.get("response")):
+            if isinstance(holder, dict):
+                holder.update({name: redact(holder[name], name) for name in self._echo if name in holder})
+        return prefix + json.dumps(data, ensure_ascii=False, separators=(",", ":"))

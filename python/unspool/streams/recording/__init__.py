@@ -1,0 +1,1 @@
+"""Answers of a server as files: what the model wrote, how it was parsed, and what came of it."""
