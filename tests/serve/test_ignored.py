@@ -36,6 +36,7 @@ WISHES: list[tuple[str, dict[str, Any], str]] = [
     ("/v1/chat/completions", {"reasoning_effort": "none"}, "reasoning_effort"),
     ("/v1/chat/completions", {"verbosity": "low", "service_tier": "flex"}, "verbosity, service_tier"),
     ("/v1/chat/completions", {"field_of_next_month": [1]}, "field_of_next_month"),
+    ("/v1/chat/completions", {"models": ["m"]}, "models"),  # no misspelling, since `model` is there
     ("/v1/chat/completions", {"stream_options": {"field_of_next_month": 1}}, "stream_options.field_of_next_month"),
     ("/v1/chat/completions", {"tools": [TOOL, {"type": "web_search"}]}, "tools[1] (web_search)"),
     ("/v1/responses", {"reasoning": {"effort": "low"}}, "reasoning.effort"),

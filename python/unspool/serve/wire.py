@@ -174,7 +174,8 @@ def _accept(value: Any, shape: _Shape, path: str) -> Any:
             if item is None:
                 continue
             if shape.known is not None and name not in shape.known:
-                _ignore_unknown(_join(path, name), name, shape.known)
+                # `models` beside `model` is another field.
+                _ignore_unknown(_join(path, name), name, shape.known - value.keys())
             elif inner is None:
                 found[name] = item
             elif (accepted := _accept(item, inner, _join(path, name))) is not _LEFT_OUT:
@@ -194,9 +195,9 @@ def _accept(value: Any, shape: _Shape, path: str) -> Any:
     return value
 
 
-def _ignore_unknown(path: str, name: str, known: frozenset[str]) -> None:
+def _ignore_unknown(path: str, name: str, missing: frozenset[str]) -> None:
     error = unfit(path, f"unknown field: '{path}'; nothing is ignored here, so leave it out")
-    if meant := next((one for one in known if _is_misspelt(name, one)), None):
+    if meant := next((one for one in missing if _is_misspelt(name, one)), None):
         raise unfit(path, f"unknown field: '{path}'; is '{meant}' meant?")
     ignore(path, error, "unknown field")
 
