@@ -32,7 +32,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "/v1/completions": {"model": "m", "prompt": "Hello", "stop": None, "max_tokens": 5, "echo": False, "suffix": None},
     "/v1/responses": {
         "model": "m", "input": "Hello", "tools": [], "tool_choice": "auto", "text": {}, "reasoning": {}, "instructions": "x",
-        "metadata": {}, "truncation": None, "include": [],
+        "metadata": {}, "truncation": None, "include": [], "store": True, "previous_response_id": None,
     },
     "/v1/messages": {
         "model": "m", "messages": USER, "max_tokens": 5, "system": "x", "tools": [], "tool_choice": {"type": "auto"},
@@ -73,6 +73,47 @@ async def test_odd_values_of_every_field(client: Any, path: str, caplog: pytest.
                 wrong.append((name, str(value)[:60], answer.text[:300]))
     assert not wrong
     assert max((len(record.getMessage()) for record in caplog.records), default=0) < 10_000
+
+
+def inside(value: Any) -> list[tuple[str, Any]]:
+    """Bodies with a value where agents' objects have theirs."""
+    tool = {"type": "function", "name": "f"}
+    thought = {"type": "thinking", "thinking": "x", "signature": value}
+    result = {"type": "tool_result", "tool_use_id": "c", "content": [{"type": value}]}
+    call = {"type": "function_call", "call_id": "c", "name": "f", "namespace": value}
+    return [
+        *(
+            ("/v1/responses", {"model": "m", "input": "x", "tools": [{**made, "type": "namespace"}]})
+            for made in ({"name": value, "tools": [tool]}, {"name": "n", "tools": value}, {"name": "n", "tools": [value]})
+        ),
+        *(
+            ("/v1/responses", {"model": "m", "input": [item, *USER], "tools": [tool]})
+            for item in (
+                call, {"type": value}, value, {"type": "item_reference", "id": value},
+                {"type": "reasoning", "summary": [], "encrypted_content": value},
+                {"type": "function_call_output", "call_id": "c", "output": [{"type": value}]},
+            )
+        ),
+        ("/v1/responses", {"model": "m", "input": "x", "tools": [tool], "tool_choice": {"type": "function", "namespace": value}}),
+        ("/v1/messages", {"model": "m", "max_tokens": 5, "messages": [{"role": "assistant", "content": [thought]}, *USER]}),
+        ("/v1/messages", {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": [result]}]}),
+        ("/v1/chat/completions", {"model": "m", "messages": USER, "tools": [{"type": value}, TOOL]}),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("response_store_mb", [0, 1])
+async def test_odd_values_inside_of_what_agents_send(
+    make_client: Any, model: ScriptedModel, response_store_mb: int
+) -> None:
+    client = make_client({"m": model}, response_store_mb=response_store_mb)
+    wrong = []
+    for value in (*ODD, "web_search", "unspool1", {"a": [None]}):
+        for path, body in inside(value):
+            answer = await client.post(path, content=json.dumps(body))
+            is_long = answer.status_code != 200 and len(answer.text) > 5000
+            if answer.status_code >= 500 or INTERNAL.search(answer.text) or is_long:
+                wrong.append((str(body)[:120], answer.text[:300]))
+    assert not wrong
 
 
 @pytest.mark.parametrize(
