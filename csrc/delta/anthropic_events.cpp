@@ -214,7 +214,7 @@ class AnthropicEvents final : public WireWriter {
     if (parts_.last().kind == PartKind::reasoning) {
       open_event("content_block_delta", out);
       out += ",\"delta\":{\"type\":\"signature_delta\"";
-      append_field("signature", take_signature(0), out);
+      append_field("signature", thought(0).take(), out);
       out += '}';
       close_event(out);
     }

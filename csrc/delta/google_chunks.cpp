@@ -12,7 +12,9 @@
 // `stream_arguments` the values come one by one in `partialArgs`, and an empty `functionCall` ends
 // the call.
 //
-// Every chunk has a part: the SDKs drop a turn from their history if one has none.
+// A thought's signature is on the next call, or on the answer's last part, and carries the thought:
+// some clients send back no other part of it. Every chunk has a part: the SDKs drop a turn from
+// their history if one has none.
 #include <algorithm>
 #include <utility>
 
@@ -71,6 +73,7 @@ class GoogleChunks final : public WireWriter {
     append_field("modelVersion", options().model, tail_);
     append_field("responseId", options().id, tail_);
     tail_.append(extra()).append("}");
+    for (std::int32_t choice = 0; choice < options().n; ++choice) thought(choice).carry_text();
   }
 
   std::unique_ptr<WireWriter> clone() const override {
@@ -103,6 +106,8 @@ class GoogleChunks final : public WireWriter {
   void do_begin(std::string&) override {}
 
   // A fragment of arguments writes nothing, or values.
+  bool signs_thoughts() const override { return true; }
+
   bool has_frames(EventKind kind) const override { return kind != EventKind::tool_call_arguments; }
 
   void put(const Delta& delta, std::string& out) override {
@@ -169,7 +174,7 @@ class GoogleChunks final : public WireWriter {
       if (choice > 0) out += ',';
       out += kCandidate;
       GoogleCall& calls = calls_[static_cast<std::size_t>(choice)];
-      for (const Part& part : parts(choice)) append_part(part, calls, out);
+      for (const Part& part : parts(choice)) append_part(part, choice, calls, out);
       close_candidate(choice, true, ~std::uint64_t{0}, out);
     }
     close_candidates(&ending.usage, out);
@@ -198,7 +203,8 @@ class GoogleChunks final : public WireWriter {
     call.reader.put(delta, values_);
     open_call(delta, out);
     append_head(call.id, call.name, out);
-    out += ",\"willContinue\":true}}";
+    out += ",\"willContinue\":true}";
+    close_part(delta.choice, out);
     close_chunk(out);
   }
 
@@ -234,6 +240,7 @@ class GoogleChunks final : public WireWriter {
       open_chunk(delta.choice, out);
       span_end_ = delta.span.end;
       out += part;
+      close_part(delta.choice, out);
       close_chunk(out);
     }
     call.is_open = false;
@@ -269,12 +276,19 @@ class GoogleChunks final : public WireWriter {
     append_head(id, name, out);
     out += ",\"args\":";
     if (!append_json_object(arguments, out)) return false;
-    out += "}}";
+    out += '}';
     return true;
   }
 
+  // Signs the thoughts before it.
+  void close_part(std::int32_t choice, std::string& out) {
+    if (!thought(choice).is_empty()) append_field("thoughtSignature", thought(choice).take(), out);
+    out += '}';
+  }
+
   // A part of a body, and a comma before it if it is not the first.
-  static void append_part(const Part& part, GoogleCall& calls, std::string& out) {
+  void append_part(const Part& part, std::int32_t choice, GoogleCall& calls, std::string& out) {
+    if (part.kind == PartKind::reasoning) thought(choice).add(part.text);
     std::string written;
     if (part.kind != PartKind::call) {
       written += "{\"text\":";
@@ -286,6 +300,7 @@ class GoogleChunks final : public WireWriter {
     }
     if (out.back() == '}') out += ',';
     out += written;
+    if (part.kind == PartKind::call) close_part(choice, out);
   }
 
   void open_response(std::string& out) {
@@ -319,7 +334,10 @@ class GoogleChunks final : public WireWriter {
 
   // `end`: the log-probabilities of the positions before it are due.
   void close_candidate(std::int32_t choice, bool is_last, std::uint64_t end, std::string& out) {
-    if (out.back() == '[') out += "{\"text\":\"\"}";
+    if (out.back() == '[' || (is_last && !thought(choice).is_empty())) {
+      out += out.back() == '[' ? "{\"text\":\"\"" : ",{\"text\":\"\"";
+      close_part(choice, out);
+    }
     out += "]}";
     if (is_last) append_finish(choice, out);
     append_field("index", std::int64_t{choice}, out);

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "text/archive.h"
+#include "text/base64.h"
 #include "text/white_space.h"
 
 namespace unspool {
@@ -14,7 +15,11 @@ namespace unspool {
 /// servers share no key.
 class ThoughtSignature {
  public:
+  /// Carries the text too: some clients send back nothing of a thought but its signature.
+  void carry_text() { carries_text_ = true; }
+
   void add(std::string_view text) {
+    if (carries_text_) carried_ += text;
     for (const char byte : text) {
       // Clients trim.
       if (is_space(byte)) continue;
@@ -27,8 +32,19 @@ class ThoughtSignature {
     constexpr std::string_view digits = "0123456789abcdef";
     std::string out = "unspool1";
     for (int shift = 60; shift >= 0; shift -= 4) out += digits[(hash_ >> shift) & 15];
+    append_base64(carried_, out);
     return out;
   }
+
+  /// Begins another thought.
+  std::string take() {
+    std::string taken = text();
+    hash_ = kEmpty;
+    carried_.clear();
+    return taken;
+  }
+
+  bool is_empty() const { return hash_ == kEmpty; }
 
   static std::string of(std::string_view text) {
     ThoughtSignature signature;
@@ -36,10 +52,14 @@ class ThoughtSignature {
     return signature.text();
   }
 
-  void visit(Archive& archive) { archive(hash_); }
+  void visit(Archive& archive) { archive(hash_, carries_text_, carried_); }
 
  private:
-  std::uint64_t hash_ = 0xcbf29ce484222325;
+  static constexpr std::uint64_t kEmpty = 0xcbf29ce484222325;
+
+  std::uint64_t hash_ = kEmpty;
+  bool carries_text_ = false;
+  std::string carried_ = {};
 };
 
 }  // namespace unspool

@@ -432,11 +432,6 @@ void WireWriter::add_logprobs(std::int32_t choice, std::vector<TokenLogprob> ent
   for (TokenLogprob& entry : entries) logprobs(choice).add(std::move(entry));
 }
 
-std::string WireWriter::take_signature(std::int32_t choice) {
-  ThoughtSignature& thought = answers_[static_cast<std::size_t>(choice)].thought;
-  return std::exchange(thought, {}).text();
-}
-
 std::vector<TokenLogprob> WireWriter::take_logprobs(std::int32_t choice) {
   std::vector<TokenLogprob> taken;
   // Including tokens after the last text, such as the end token.

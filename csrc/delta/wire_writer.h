@@ -207,8 +207,10 @@ class WireWriter {
   LogprobQueue& logprobs(std::int32_t choice) {
     return answers_[static_cast<std::size_t>(choice)].logprobs;
   }
-  /// The signature of the thought that ends, in a stream.
-  std::string take_signature(std::int32_t choice);
+  /// The signature of the thought so far, in a stream.
+  ThoughtSignature& thought(std::int32_t choice) {
+    return answers_[static_cast<std::size_t>(choice)].thought;
+  }
   /// All log-probabilities of an answer, for a body.
   std::vector<TokenLogprob> take_logprobs(std::int32_t choice);
 

@@ -6,6 +6,7 @@ needs an SDK.
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -247,6 +248,7 @@ def read_google(wire: bytes, *, n: int = 1) -> list[Assembled]:
         assert all(name is None for name, _ in events)
         responses = [data for _, data in events]
     answers = [Assembled() for _ in range(n)]
+    thoughts = [""] * n
     heads = {(response["modelVersion"], response["responseId"]) for response in responses}
     assert len(heads) == 1, "one head for all responses"
     for place, response in enumerate(responses):
@@ -257,6 +259,17 @@ def read_google(wire: bytes, *, n: int = 1) -> list[Assembled]:
         assert candidate["content"].keys() == {"role", "parts"}
         assert candidate["content"]["role"] == "model"
         (part,) = candidate["content"]["parts"]
+        is_signed = bool(thoughts[candidate["index"]].strip()) and (
+            "finishReason" in candidate or "name" in part.get("functionCall", ())
+        )
+        assert ("thoughtSignature" in part) == is_signed, (
+            "a call or the last part signs the thoughts before it"
+        )
+        if is_signed:
+            text = thoughts[candidate["index"]]
+            carried = base64.b64encode(text.encode()).decode()
+            assert part.pop("thoughtSignature") == sign_thought(text) + carried
+            thoughts[candidate["index"]] = ""
         if "finishReason" in candidate:
             assert part == {"text": ""}, "a finish shows nothing"
             words = {
@@ -275,6 +288,7 @@ def read_google(wire: bytes, *, n: int = 1) -> list[Assembled]:
             assert part.keys() <= {"text", "thought"}
             if part.get("thought"):
                 answer.reasoning += part["text"]
+                thoughts[candidate["index"]] += part["text"]
             else:
                 answer.content += part["text"]
     counts = responses[-1]["usageMetadata"]
