@@ -10,6 +10,7 @@ import pytest
 from unspool.serve import ServeOptions, create_app
 from unspool.serve.chat import ChatRequest
 from unspool.serve.completions import CompletionRequest
+from unspool.serve.google import GoogleRequest
 from unspool.serve.messages import MessagesRequest
 from unspool.serve.responses import ResponseRequest
 from unspool.serve.wire import Wire
@@ -24,13 +25,14 @@ BODIES: dict[str, type[Wire]] = {
     "/v1/completions": CompletionRequest,
     "/v1/responses": ResponseRequest,
     "/v1/messages": MessagesRequest,
+    "/v1beta/models/{name}:generateContent": GoogleRequest,
 }
 
 
 @pytest.mark.parametrize("path", BODIES)
 def test_the_fields_are_those_that_are_read(path: str) -> None:
     section = PAGE.read_text(encoding="utf-8").split(f"### {path}\n")[1].split("\n### ")[0]
-    told = re.sub(r"\(.*?\)", "", section)
+    told = re.sub(r"\([^()]*\)", "", section)
     assert set(re.findall(r"`(\w+)`", told)) == set(BODIES[path].__struct_fields__)
 
 
@@ -41,7 +43,7 @@ def test_the_paths_and_metrics_are_there() -> None:
     paths = {
         path for path in paths if path != "/" and not path.startswith("/playground/")
     }  # a page of their own
-    assert set(re.findall(r"`(?:GET|POST|DELETE) (/[\w./{}]*)`", text)) == paths
+    assert set(re.findall(r"`(?:GET|POST|DELETE) (/[\w./{}:]*)`", text)) == paths
     families = {family.name for family in app.state.server.metrics.registry.collect()}
     told = set(re.findall(r"`(unspool_\w+?)(?:_total)?(?:\{[^}]*\})?`", text))
     assert told == families

@@ -21,7 +21,8 @@ from .test_clients import CASES, FORMATS, model_of, one_shot
 
 SOURCES = Path(__file__).with_name("clients")
 VERCEL = ["ai compatible", "ai openai chat", "ai openai responses", "ai anthropic"]
-CLIENTS = ["openai chat", "openai responses", "anthropic messages", *VERCEL]
+GOOGLE = "google generateContent"
+CLIENTS = ["openai chat", "openai responses", "anthropic messages", GOOGLE, *VERCEL]
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -89,6 +90,7 @@ FINISH = {
     "openai chat": {"stop": "stop", "length": "length", "tool_calls": "tool_calls"},
     "openai responses": {"stop": "completed", "length": "incomplete", "tool_calls": "completed"},
     "anthropic messages": {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use"},
+    GOOGLE: {"stop": "STOP", "length": "MAX_TOKENS", "tool_calls": "STOP"},
     **{client: {"stop": "stop", "length": "length", "tool_calls": "tool-calls"} for client in VERCEL},
 }
 
@@ -119,12 +121,16 @@ def check(task: dict[str, Any], answer: Any, message: unspool.Message) -> None:
     calls = message.tool_calls
     if "anthropic" in client and not task["streamed"] and message.finish_reason != "length":
         calls = tuple(call for call in calls if call.is_complete)  # Messages leaves the others out
+    if client == GOOGLE:
+        calls = tuple(call for call in calls if call.is_complete)  # its clients run all that they get
     assert [name for name, _ in answer["calls"]] == [call.name for call in calls], task
     for (_, arguments), call in zip(answer["calls"], calls, strict=True):
         assert is_shown(arguments, call, client), (task, arguments, call)
     finish = FINISH[client][str(message.finish_reason)]
     if client == "ai openai responses" and message.tool_calls and message.finish_reason == "stop":
         finish = "tool-calls"  # its own guess, where a later call broke off
+    if client == GOOGLE and len(calls) < len(message.tool_calls) and message.finish_reason == "stop":
+        finish = "MALFORMED_FUNCTION_CALL"
     assert answer["finish"] == finish, task
 
 

@@ -48,8 +48,10 @@ _EVENT_STREAM = {
 }
 
 
-# A comment in every protocol: a `ping` would come before Messages' first event.
+# Before the first event: a `ping` would come before Messages' own.
 _COMMENT = b": keep-alive\n\n"
+# Google's protocol has no comments; as `WireWriter.keep_alive`.
+_SILENCE = b"\n\n"
 
 
 class Answer:
@@ -156,14 +158,16 @@ class Answer:
             await asyncio.gather(filling, return_exceptions=True)
 
     async def _fill_silence(self, send: Send) -> None:
+        silence = _SILENCE if self._request.protocol == "google" else _COMMENT
         while True:
             await asyncio.sleep(self._state.options.keep_alive_s)
             await self._begin_events(send)
-            await send({"type": "http.response.body", "body": _COMMENT, "more_body": True})
+            await send({"type": "http.response.body", "body": silence, "more_body": True})
 
     async def _begin_events(self, send: Send) -> None:
         if not self._has_begun:
-            headers = [(key.encode(), value.encode()) for key, value in _EVENT_STREAM.items()]
+            kind = {} if self._request.sse else {"content-type": "application/json; charset=utf-8"}
+            headers = [(key.encode(), value.encode()) for key, value in {**_EVENT_STREAM, **kind}.items()]
             await send({"type": "http.response.start", "status": 200, "headers": headers})
             self._has_begun = True
 
@@ -252,6 +256,8 @@ class Answer:
             model=request.model,
             n=request.sampling.n or 1,
             stream=request.stream,
+            sse=request.sse,
+            stream_arguments=request.stream_arguments,
             include_usage=request.include_usage,
             reasoning_field=options.reasoning_field,
             reasoning_events=options.reasoning_events,
@@ -270,7 +276,8 @@ class Answer:
         self._metrics.status = "error"
         sent = as_api_error(error)
         _log_failure(error, sent)
-        dialect: Dialect = "anthropic" if self._request.protocol == "messages" else "openai"
+        dialects: dict[str, Dialect] = {"messages": "anthropic", "google": "google"}
+        dialect = dialects.get(self._request.protocol, "openai")
         return writer.fail(sent.message, type=error_type(sent.status, dialect), code=sent.code)
 
     async def _refuse(self, error: Exception, scope: Scope, receive: Receive, send: Send) -> None:

@@ -21,7 +21,7 @@ __all__ = [
     "traceback_of",
 ]
 
-Dialect = Literal["openai", "anthropic"]
+Dialect = Literal["openai", "anthropic", "google"]
 
 # Error type of each status.
 _OPENAI_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
@@ -33,6 +33,14 @@ _ANTHROPIC_TYPES = {
     429: "rate_limit_error",
     503: "overloaded_error",
     504: "timeout_error",
+}
+_GOOGLE_TYPES = {
+    401: "UNAUTHENTICATED",
+    403: "PERMISSION_DENIED",
+    404: "NOT_FOUND",
+    429: "RESOURCE_EXHAUSTED",
+    503: "UNAVAILABLE",
+    504: "DEADLINE_EXCEEDED",
 }
 
 
@@ -88,6 +96,10 @@ def traceback_of(error: BaseException) -> str:
 
 def dialect_of(path: str) -> Dialect:
     """The protocol whose errors a path's clients read."""
+    if path.startswith("/v1beta/") or path.endswith(
+        (":generateContent", ":streamGenerateContent", ":countTokens")
+    ):
+        return "google"
     return "anthropic" if path.startswith("/v1/messages") else "openai"
 
 
@@ -95,6 +107,8 @@ def error_type(status: int, dialect: Dialect) -> str:
     """The error type of a status."""
     if dialect == "anthropic":
         return _ANTHROPIC_TYPES.get(status, "api_error" if status >= 500 else "invalid_request_error")
+    if dialect == "google":
+        return _GOOGLE_TYPES.get(status, "INTERNAL" if status >= 500 else "INVALID_ARGUMENT")
     return _OPENAI_TYPES.get(status, "server_error" if status >= 500 else "invalid_request_error")
 
 
@@ -107,6 +121,8 @@ def error_response(error: ApiError, dialect: Dialect) -> JSONResponse:
         body = {"type": "error", "error": {"type": kind, "message": error.message}}
         if error.details is not None:
             body["error"]["details"] = error.details
+    elif dialect == "google":
+        body = {"error": {"code": error.status, "message": error.message, "status": kind}}
     else:
         fields = {"message": error.message, "type": kind, "param": error.param, "code": error.code}
         body = {"error": fields}

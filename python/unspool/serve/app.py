@@ -23,6 +23,7 @@ from unspool.serve.api_errors import ApiError, as_api_error, dialect_of, error_r
 from unspool.serve.body import read_body
 from unspool.serve.chat import read_chat_request
 from unspool.serve.completions import read_completion_request
+from unspool.serve.google import read_google_request
 from unspool.serve.guard import Guard
 from unspool.serve.ignored import SaidIgnored
 from unspool.serve.messages import read_messages_request
@@ -34,7 +35,7 @@ from unspool.serve.request_ids import RequestIds
 from unspool.serve.response_routes import key_of, response_routes
 from unspool.serve.state import ServerState, state_of
 from unspool.serve.status import health_routes, model_routes
-from unspool.serve.tokenizing import tokenizing_routes
+from unspool.serve.tokenizing import count_google, tokenizing_routes
 
 if TYPE_CHECKING:
     from starlette.routing import BaseRoute
@@ -88,7 +89,7 @@ def create_app(
 
     # Further routes come after the API's own, which they cannot replace.
     answers = [Route(path, _endpoint(reader), methods=["POST"]) for path, reader in _READERS.items()]
-    api = [*answers, *model_routes(), *tokenizing_routes(), *response_routes()]
+    api = [*answers, *_google_routes(), *model_routes(), *tokenizing_routes(), *response_routes()]
     # With keys, the page's own paths need none. A further route may stand there: then the page is left out.
     has_page = not (options.api_keys and routes)
     page = playground_routes(has_chat=True, needs_key=bool(options.api_keys)) if has_page else []
@@ -156,11 +157,42 @@ async def _report(request: Request, error: Exception) -> Response:
 
 def _endpoint(reader: Callable[[Any], GenerationRequest] | None) -> Callable[[Request], Awaitable[Any]]:
     async def endpoint(request: Request) -> Any:
-        state = state_of(request)
-        state.check_ready()
-        state.limits.check_room()  # before the body is read
-        read = await read_body(request, reader or state.responses.reader(key_of(request)))
-        model = await state.find_model(read.model)
-        return Answer(state, read, model, request.scope["unspool.metrics"])
+        return await _answer(request, reader)
 
     return endpoint
+
+
+async def _answer(request: Request, reader: Callable[[Any], GenerationRequest] | None) -> Any:
+    state = state_of(request)
+    state.check_ready()
+    state.limits.check_room()  # before the body is read
+    read = await read_body(request, reader or state.responses.reader(key_of(request)))
+    model = await state.find_model(read.model)
+    return Answer(state, read, model, request.scope["unspool.metrics"])
+
+
+def _google_routes() -> list[Route]:
+    """Google's verbs, whose model is in the path."""
+
+    async def generate(request: Request) -> Any:
+        name = request.path_params["name"]
+        stream = request.url.path.endswith(":streamGenerateContent")
+        sse = request.query_params.get("alt") == "sse"
+        return await _answer(request, lambda data: read_google_request(data, name, stream=stream, sse=sse))
+
+    verbs = {"generateContent": generate, "streamGenerateContent": generate, "countTokens": count_google}
+
+    def route(path: str, endpoint: Callable[[Request], Awaitable[Any]]) -> Route:
+        async def labelled(request: Request) -> Any:
+            request.scope["unspool.metrics"].endpoint = path.replace(
+                ":path", ""
+            )  # the model has its own label
+            return await endpoint(request)
+
+        return Route(path, labelled, methods=["POST"])
+
+    return [
+        route(f"{prefix}/models/{{name:path}}:{verb}", endpoint)
+        for prefix in ("/v1beta", "/v1")
+        for verb, endpoint in verbs.items()
+    ]

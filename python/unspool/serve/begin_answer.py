@@ -103,7 +103,11 @@ def template_kwargs_of(model: Any, request: GenerationRequest) -> dict[str, Any]
 
 # An API's own field of the effort.
 _EFFORT = "reasoning_effort"
-_EFFORTS = {"responses": "reasoning.effort", "messages": "output_config.effort"}
+_EFFORTS = {
+    "responses": "reasoning.effort",
+    "messages": "output_config.effort",
+    "google": "generation_config.thinking_config",
+}
 
 
 def _with_format(model: Any, format: str | None, reasoning: str | None) -> Any:

@@ -115,7 +115,7 @@ def _check_count(data: Any, most: int) -> None:
     for name, items in data.items() if isinstance(data, dict) else ():
         if not isinstance(items, list) or name in _ID_FIELDS:
             continue
-        parts = (item.get("content") for item in items if isinstance(item, dict))
+        parts = (item.get("content") or item.get("parts") for item in items if isinstance(item, dict))
         count = len(items) + sum(len(part) for part in parts if isinstance(part, list))
         if count > most:
             raise ApiError(

@@ -11,7 +11,11 @@ from unspool.serve.api_errors import ApiError
 from unspool.serve.ignored import ignore
 from unspool.serve.wire import Ignored, Wire, kinds
 
-__all__ = ["Content", "Text", "ToolOutput", "text_of", "thought_of"]
+__all__ = ["SIGNATURE_LENGTH", "SIGNATURE_PREFIX", "Content", "Text", "ToolOutput", "text_of", "thought_of"]
+
+
+#: What our signatures begin with, and their length.
+SIGNATURE_PREFIX, SIGNATURE_LENGTH = "unspool1", 24
 
 
 class Part(Wire, tag_field="type", kw_only=True):
@@ -62,12 +66,8 @@ def thought_of(text: str, signature: str | None, path: str) -> str:
 
     Another vendor's signature cannot be checked, and chat completions has none.
     """
-    own = sign_thought(text)
-    if signature and signature != own and signature.startswith(own[:_PREFIX]):
+    if signature and signature != sign_thought(text) and signature.startswith(SIGNATURE_PREFIX):
         message = f"'{path}' is a thought that was changed; send it as it came, or leave it out"
         ignore(path, ApiError(400, message, code="changed_thought", param=path))
         return ""
     return text
-
-
-_PREFIX = len("unspool1")

@@ -84,7 +84,7 @@ class RequestMetrics:
 
     def __init__(self, metrics: Metrics, endpoint: str) -> None:
         self._metrics = metrics
-        self._endpoint = endpoint
+        self.endpoint = endpoint
         self._begin_s = time.perf_counter()
         self._turn_s: float | None = None
         self._first_s: float | None = None
@@ -133,7 +133,7 @@ class RequestMetrics:
             return
         self._is_over = True
         status = self.status or _status_of(code)
-        self._metrics.requests.labels(self._endpoint, self.model, status, str(code)).inc()
+        self._metrics.requests.labels(self.endpoint, self.model, status, str(code)).inc()
         self._metrics.latency.labels("total").observe(time.perf_counter() - self._begin_s)
 
 

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, QueryParams
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -27,7 +27,7 @@ _OPEN_PATHS = frozenset({"/health", "/liveness", "/readiness"})
 
 
 class ApiKeys:
-    """Accepts requests with a key, as `Authorization: Bearer …` or as `x-api-key`."""
+    """Accepts requests with a key, as `Authorization: Bearer …`, `x-api-key`, or as Google's clients send it."""
 
     def __init__(self, app: ASGIApp, keys: Sequence[str], open_paths: Collection[str] = ()) -> None:
         self._app = app
@@ -40,8 +40,9 @@ class ApiKeys:
             kind, _, token = headers.get("authorization", "").partition(" ")
             # A client may send both: Anthropic's SDK does if its environment has a token of another service.
             given = [token.strip() if kind.lower() == "bearer" else "", headers.get("x-api-key", "")]
+            given += [headers.get("x-goog-api-key", ""), QueryParams(scope["query_string"]).get("key", "")]
             # Every key is compared, in constant time; a header's bytes are read as Latin-1.
-            pairs = [(key, text.encode("latin-1")) for key in self._keys for text in given]
+            pairs = [(key, text.encode("latin-1", "replace")) for key in self._keys for text in given]
             same = [hmac.compare_digest(key, text) for key, text in pairs]
             if any(same):
                 scope["unspool.key"] = str(same.index(True) // len(given))
@@ -94,7 +95,7 @@ class Measured:
         self._paths = frozenset(paths)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not scope["path"].startswith("/v1/"):
+        if scope["type"] != "http" or not scope["path"].startswith(("/v1/", "/v1beta/")):
             await self._app(scope, receive, send)
             return
         # Unknown paths get no label of their own.

@@ -16,6 +16,7 @@ from starlette.routing import Route
 from unspool._core import __version__
 from unspool.serve.chat import ChatRequest
 from unspool.serve.completions import CompletionRequest
+from unspool.serve.google import GoogleCountRequest, GoogleRequest
 from unspool.serve.messages import CountRequest, MessagesRequest
 from unspool.serve.responses import ResponseRequest
 from unspool.serve.shared_fields import AnswerFields
@@ -39,12 +40,17 @@ _POSTS: dict[str, tuple[str, tuple[type[Wire], ...]]] = {
     "/detokenize": ("The text of token ids.", (DetokenizeRequest,)),
     "/v1/count_tokens": ("The number of tokens of a text or of messages.", (ConversationRequest,)),
     "/v1/messages/count_tokens": ("The number of tokens of a body of Messages.", (CountRequest,)),
+    "/v1beta/models/{name}:generateContent": ("Google's generateContent.", (GoogleRequest,)),
+    "/v1beta/models/{name}:streamGenerateContent": ("The same as a stream.", (GoogleRequest,)),
+    "/v1beta/models/{name}:countTokens": ("The number of tokens of such a body.", (GoogleCountRequest,)),
 }
 _GETS = {
     "/v1/models": "The models.",
     "/v1/models/{name}": "One model.",
     "/v1/responses/{id}": "A stored response.",
     "/v1/responses/{id}/input_items": "The input items of a stored response.",
+    "/v1beta/models": "The models, as Google has them.",
+    "/v1beta/models/{name}": "One of them.",
     "/health": "200 if requests are served.",
     "/readiness": "200 if requests are served.",
     "/liveness": "200 while the process lives.",
@@ -61,12 +67,15 @@ def openapi() -> dict[str, Any]:
     paths: dict[str, Any] = {}
     for path, (summary, kinds) in _POSTS.items():
         ok: dict[str, Any] = {"application/json": {}}
-        if issubclass(kinds[0], AnswerFields) and kinds[0] is not CountRequest:
+        if path.endswith(":streamGenerateContent") or (
+            issubclass(kinds[0], AnswerFields) and kinds[0] is not CountRequest
+        ):
             ok["text/event-stream"] = {}
         schema = {"anyOf": [reference[kind] for kind in kinds]} if len(kinds) > 1 else reference[kinds[0]]
         paths[path] = {
             "post": {
                 "summary": summary,
+                "parameters": _parameters(path),
                 "requestBody": {"required": True, "content": {"application/json": {"schema": schema}}},
                 "responses": {"200": {"description": "The answer.", "content": ok}, "default": _ERROR},
             }
@@ -81,12 +90,15 @@ def openapi() -> dict[str, Any]:
 
 def _plain(path: str, summary: str) -> dict[str, Any]:
     """An operation without a body."""
-    parameters = [
+    ok = {"description": summary}
+    return {"summary": summary, "parameters": _parameters(path), "responses": {"200": ok, "default": _ERROR}}
+
+
+def _parameters(path: str) -> list[dict[str, Any]]:
+    return [
         {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
         for name in re.findall(r"{(\w+)}", path)
     ]
-    ok = {"description": summary}
-    return {"summary": summary, "parameters": parameters, "responses": {"200": ok, "default": _ERROR}}
 
 
 _ERROR = {

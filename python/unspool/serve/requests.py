@@ -13,7 +13,7 @@ from unspool.writing.grammar.response import Response
 
 __all__ = ["GenerationRequest"]
 
-Protocol = Literal["chat_completions", "completions", "responses", "messages", "open_inference"]
+Protocol = Literal["chat_completions", "completions", "responses", "messages", "open_inference", "google"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +28,8 @@ class GenerationRequest:
         thinking: Reasoning on or off; None: not set.
         template_kwargs: Variables of the chat template.
         stream: Send events, not a body.
+        sse: Whether a stream is of server-sent events; Google's may be a JSON array.
+        stream_arguments: As of `WireWriter`.
         include_usage: Whether a stream of chat chunks ends with the usage.
         metadata: The request's metadata.
         echo: Fields of the request that the response repeats.
@@ -49,6 +51,8 @@ class GenerationRequest:
     thinking: bool | None = None
     template_kwargs: Mapping[str, Any] = field(default_factory=dict)
     stream: bool = False
+    sse: bool = True
+    stream_arguments: bool = False
     include_usage: bool = False
     metadata: Mapping[str, Any] = field(default_factory=dict)
     echo: Mapping[str, Any] | None = None

@@ -1,4 +1,4 @@
-"""GET /health, /liveness, /readiness, /metrics, /metrics.json and /v1/models."""
+"""GET /health, /liveness, /readiness, /metrics, /metrics.json, /v1/models and Google's /v1beta/models."""
 
 from __future__ import annotations
 
@@ -47,17 +47,32 @@ def _entry(state: ServerState, name: str, model: Any) -> dict[str, Any]:
     }
 
 
+def _google_entry(_: ServerState, name: str, model: Any) -> dict[str, Any]:
+    length = getattr(model, "context_length", None)
+    limits = {} if length is None else {"inputTokenLimit": length, "outputTokenLimit": length}
+    verbs = ["generateContent", "streamGenerateContent", "countTokens"]
+    return {"name": f"models/{name}", "displayName": name, **limits, "supportedGenerationMethods": verbs}
+
+
+def _is_google(request: Request) -> bool:
+    """Whether Google's SDKs ask; they ask for v1 or v1beta."""
+    return request.url.path.startswith("/v1beta/") or "x-goog-api-key" in request.headers
+
+
 async def _list_models(request: Request) -> Response:
     state = state_of(request)
-    models = state.check_ready()
-    entries = await anyio.to_thread.run_sync(lambda: [_entry(state, name, models[name]) for name in models])
-    return JSONResponse({"object": "list", "data": entries, "has_more": False})
+    models, is_google = state.check_ready(), _is_google(request)
+    entry = _google_entry if is_google else _entry
+    entries = await anyio.to_thread.run_sync(lambda: [entry(state, name, models[name]) for name in models])
+    listed = {"models": entries} if is_google else {"object": "list", "data": entries, "has_more": False}
+    return JSONResponse(listed)
 
 
 async def _get_model(request: Request) -> Response:
     state = state_of(request)
     name = request.path_params["name"]
-    return JSONResponse(_entry(state, name, await state.find_model(name)))
+    entry = _google_entry if _is_google(request) else _entry
+    return JSONResponse(entry(state, name, await state.find_model(name)))
 
 
 def health_routes() -> list[Route]:
@@ -73,4 +88,9 @@ def health_routes() -> list[Route]:
 
 def model_routes() -> list[Route]:
     """The routes that list models."""
-    return [Route("/v1/models", _list_models), Route("/v1/models/{name:path}", _get_model)]
+    return [
+        Route("/v1/models", _list_models),
+        Route("/v1/models/{name:path}", _get_model),
+        Route("/v1beta/models", _list_models),
+        Route("/v1beta/models/{name:path}", _get_model),
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -15,14 +16,17 @@ from unspool.serve.api_errors import ApiError, as_api_error
 from unspool.serve.begin_answer import template_kwargs_of
 from unspool.serve.body import read_body
 from unspool.serve.chat_messages import ChatMessage, read_chat
+from unspool.serve.google import read_google_count
 from unspool.serve.messages import read_messages_count
+from unspool.serve.requests import GenerationRequest
 from unspool.serve.served_model import check_template, check_template_kwargs, count_tokens, tokenize
 from unspool.serve.state import state_of
 from unspool.serve.tools import ChatTool, offered_in, read_tools
 from unspool.serve.wire import Wire, refused, take, unfit
 
 __all__ = [
-    "ConversationRequest", "DetokenizeRequest", "TokenizeChat", "TokenizeText", "tokenizing_routes",
+    "ConversationRequest", "DetokenizeRequest", "TokenizeChat", "TokenizeText", "count_google",
+    "tokenizing_routes",
 ]  # fmt: skip
 
 
@@ -149,14 +153,25 @@ async def _count_tokens(request: Request) -> Response:
 
 async def _count_messages(request: Request) -> Response:
     """As Anthropic has it: a body of Messages -> {input_tokens}."""
-    read = await read_body(request, read_messages_count)
+    return JSONResponse({"input_tokens": await _count(request, read_messages_count)})
+
+
+async def count_google(request: Request) -> Response:
+    """As Google has it: a body of countTokens -> {totalTokens}."""
+    name = request.path_params["name"]
+    count = await _count(request, lambda data: read_google_count(data, name))
+    return JSONResponse({"totalTokens": count})
+
+
+async def _count(request: Request, reader: Callable[[Any], GenerationRequest]) -> int:
+    read = await read_body(request, reader)
     _, model = await _find(request, read.model)
     template_kwargs = template_kwargs_of(model, read)
     check_template(model, read.prompt, read.tools.shown)
-    count = await _in_thread(
+    count: int = await _in_thread(
         request, count_tokens, model, read.prompt, read.tools.shown, template_kwargs, read.prefill
     )
-    return JSONResponse({"input_tokens": count})
+    return count
 
 
 async def _find(request: Request, name: str | None) -> tuple[str, Any]:

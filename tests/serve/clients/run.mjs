@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline';
 import Anthropic from '@anthropic-ai/sdk';
 import { zodOutputFormat } from '@anthropic-ai/sdk/helpers/zod';
 import { createAnthropic } from '@ai-sdk/anthropic';
+import { GoogleGenAI } from '@google/genai';
 import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { generateObject, generateText, jsonSchema, streamObject, streamText, tool } from 'ai';
@@ -22,6 +23,7 @@ const AT_ONCE = 8;
 
 const openai = new OpenAI({ baseURL: `${url}/v1`, apiKey, maxRetries: 0 });
 const anthropic = new Anthropic({ baseURL: url, apiKey, maxRetries: 0 });
+const google = new GoogleGenAI({ apiKey, httpOptions: { baseUrl: url } });
 const providers = {
   'ai compatible': createOpenAICompatible({ name: 'demo', baseURL: `${url}/v1`, apiKey }),
   'ai compatible structured': createOpenAICompatible({
@@ -102,6 +104,34 @@ async function anthropicMessages({ streamed, model, tools, max_tokens }) {
   }];
 }
 
+// A URL takes no name of a case: the demo takes it as the last message.
+const googleBody = (model, config) => {
+  const [name, ...rest] = model.split(':');
+  return { model: name, contents: rest.join(':') || 'Hello', config: defined(config) };
+};
+
+async function googleContent({ streamed, model, tools, max_tokens, seed }) {
+  const functionDeclarations = tools.map((name) => ({ name, parametersJsonSchema: anyObject }));
+  const body = googleBody(model, {
+    tools: tools.length ? [{ functionDeclarations }] : undefined, maxOutputTokens: max_tokens, seed,
+  });
+  const chunks = [];
+  if (streamed) {
+    for await (const chunk of await google.models.generateContentStream(body)) chunks.push(chunk);
+  } else {
+    chunks.push(await google.models.generateContent(body));
+  }
+  const parts = chunks.flatMap(({ candidates }) => candidates[0].content.parts);
+  const text = (isThought) => parts.filter(({ thought }) => Boolean(thought) === isThought)
+    .map((part) => part.text ?? '').join('');
+  return [{
+    content: text(false),
+    reasoning: text(true),
+    calls: parts.flatMap(({ functionCall: call }) => (call ? [[call.name, call.args]] : [])),
+    finish: chunks.at(-1).candidates[0].finishReason,
+  }];
+}
+
 async function vercel({ client, streamed, model, tools, max_tokens, seed }) {
   const ran = [];
   const recorded = (name) => tool({
@@ -155,6 +185,7 @@ const clients = {
   'openai chat': openaiChat,
   'openai responses': openaiResponses,
   'anthropic messages': anthropicMessages,
+  'google generateContent': googleContent,
 };
 
 const weather = z.object({ city: z.enum(['Paris', 'Oslo']), days: z.number().int().min(1).max(9) });
@@ -181,6 +212,17 @@ const structured = {
       ? await anthropic.messages.stream(body).finalMessage()
       : await anthropic.messages.parse(body);
     return message.parsed_output;
+  },
+  'google generateContent': async ({ streamed, model }) => {
+    const config = { responseMimeType: 'application/json', responseJsonSchema: z.toJSONSchema(weather) };
+    const body = googleBody(model, config);
+    let text = '';
+    if (streamed) {
+      for await (const chunk of await google.models.generateContentStream(body)) text += chunk.text ?? '';
+    } else {
+      ({ text } = await google.models.generateContent(body));
+    }
+    return JSON.parse(text);
   },
 };
 
