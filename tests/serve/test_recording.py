@@ -110,7 +110,7 @@ async def test_a_full_disk_is_logged_once_and_disturbs_no_answer(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fdopen", full)
-    with caplog.at_level(logging.WARNING, "unspool.serve"):
+    with caplog.at_level(logging.WARNING, "unspool"):
         for _ in range(3):
             answer = await client.post("/v1/chat/completions", json=STREAMS["/v1/chat/completions"])
             assert answer.status_code == 200

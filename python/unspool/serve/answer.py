@@ -26,10 +26,10 @@ from unspool.serve.api_errors import (
 from unspool.serve.begin_answer import begin_answer, usage_of
 from unspool.serve.check_answer import check_schemas, check_values, has_schemas, no_tool_call
 from unspool.serve.metrics import RequestMetrics
-from unspool.serve.recorder import Recording
 from unspool.serve.request_ids import current_request_id
 from unspool.serve.served_model import format_name
 from unspool.serve.streaming import cancel_on_disconnect, pulses
+from unspool.streams.recording.recorder import Recording
 
 if TYPE_CHECKING:
     from unspool.core.stream.stream_options import IncompleteCalls
@@ -84,7 +84,10 @@ class Answer:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._state.answer_count += 1
         if self._state.recorder is not None:
-            self._recording = Recording(self._state.recorder, scope, send, self._request.echo or ())
+            body, echo = scope.get("unspool.body"), self._request.echo or ()
+            self._recording = Recording(
+                self._state.recorder, current_request_id.get(), scope["path"], body, echo, send
+            )
             send = self._recording.send
         try:
             async with anyio.create_task_group() as group:

@@ -14,8 +14,8 @@ from unspool.serve.api_errors import ApiError
 from unspool.serve.limits import Limits
 from unspool.serve.metrics import Metrics
 from unspool.serve.preparing import Preparing
-from unspool.serve.recorder import Recorder
 from unspool.serve.response_store import ResponseStore
+from unspool.streams.recording.recorder import Recorder
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -55,7 +55,11 @@ class ServerState:
         self.preparing = Preparing(options.prepare_timeout_s, options.max_workers)
         self.responses = ResponseStore(options)
         self.metrics = Metrics(self.limits, self.preparing)
-        self.recorder = None if options.record is None else Recorder(options.record, options)
+        self.recorder = (
+            None
+            if options.record is None
+            else Recorder(options.record, int(options.record_mb * 1e6), options.record_texts)
+        )
 
     @property
     def is_ready(self) -> bool:

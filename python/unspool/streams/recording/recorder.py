@@ -5,24 +5,17 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
-
-from starlette.types import Message, Scope, Send
+from typing import Any, Protocol
 
 from unspool._core import __version__
-from unspool.serve.request_ids import current_request_id
 from unspool.streams.recording.folder import RecordFolder
 from unspool.streams.recording.redact import redact
 
-if TYPE_CHECKING:
-    from unspool.generation.delta_stream import DeltaStream
-    from unspool.serve.options import ServeOptions
-
 __all__ = ["Recorder", "Recording"]
 
-_log = logging.getLogger("unspool.serve")
+_log = logging.getLogger("unspool")
 
 # What is kept of a response's bytes.
 _MOST_SENT = 256 * 1024
@@ -33,13 +26,17 @@ _MOST_WAITING = 64
 class Recorder:
     """Writes records in a thread of its own, one after the other.
 
+    Args:
+        path, most_bytes: As of `RecordFolder`.
+        keeps_texts: Keep requests as they came, and not redacted.
+
     Raises:
         ArgumentError: The folder cannot be written to.
     """
 
-    def __init__(self, path: str, options: ServeOptions) -> None:
-        self._folder = RecordFolder(path, int(options.record_mb * 1e6))
-        self._redacts = not options.record_texts
+    def __init__(self, path: str, most_bytes: int, keeps_texts: bool = False) -> None:
+        self._folder = RecordFolder(path, most_bytes)
+        self._redacts = not keeps_texts
         self._thread = ThreadPoolExecutor(1, "unspool-record")
         self._waiting_count = 0
         self._has_failed = False
@@ -72,18 +69,36 @@ class Recorder:
         self._has_failed = True
 
 
-class Recording:
-    """One request and its answer. It has no header and no address of the client."""
+class _Recorded(Protocol):
+    def recorded(self) -> list[dict[str, Any]]: ...
 
-    def __init__(self, recorder: Recorder, scope: Scope, send: Send, echo: Collection[str]) -> None:
+
+class Recording:
+    """One request and its answer. It has no header and no address of the client.
+
+    Args:
+        id: Of the request.
+        path, body: As the client sent them.
+        echo: The request's fields that the response repeats.
+        send: ASGI's.
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        id: str,
+        path: str,
+        body: Any,
+        echo: Collection[str],
+        send: Callable[[Any], Awaitable[None]],
+    ) -> None:
         self._recorder, self._send = recorder, send
-        self._path, self._body = scope["path"], scope.get("unspool.body")
-        self._echo = echo
+        self._id, self._path, self._body, self._echo = id, path, body, echo
         self._status, self._sent = 0, bytearray()
         #: The generation; None until the model has started.
-        self.stream: DeltaStream | None = None
+        self.stream: _Recorded | None = None
 
-    async def send(self, message: Message) -> None:
+    async def send(self, message: Mapping[str, Any]) -> None:
         """Send, and keep what is sent."""
         await self._send(message)
         self._status = message.get("status", self._status)
@@ -93,7 +108,7 @@ class Recording:
     def end(self) -> None:
         """Have it written; without a generation there is nothing to replay."""
         if self.stream is not None:
-            self._recorder.submit(current_request_id.get(), self._record)
+            self._recorder.submit(self._id, self._record)
 
     def _record(self, redacts: bool) -> dict[str, Any]:
         assert self.stream is not None
