@@ -38,6 +38,11 @@ BODIES: dict[str, dict[str, Any]] = {
         "model": "m", "messages": USER, "max_tokens": 5, "system": "x", "tools": [], "tool_choice": {"type": "auto"},
         "thinking": {"type": "disabled"}, "stop_sequences": [], "metadata": {}, "output_config": None,
     },
+    "/v1beta/models/m:generateContent": {
+        "contents": [{"parts": [{"text": "Hello"}]}], "systemInstruction": {"parts": []}, "tools": [], "toolConfig": {},
+        "generationConfig": {}, "safetySettings": [], "labels": {}, "cachedContent": None,
+    },
+    "/v1beta/models/m:countTokens": {"contents": [{"parts": [{"text": "Hello"}]}], "generateContentRequest": None},
     "/v1/messages/count_tokens": {"model": "m", "messages": USER, "tools": []},
     "/tokenize": {"model": "m", "prompt": "x"},
     "/detokenize": {"model": "m", "tokens": [1]},
@@ -98,6 +103,24 @@ def inside(value: Any) -> list[tuple[str, Any]]:
         ("/v1/messages", {"model": "m", "max_tokens": 5, "messages": [{"role": "assistant", "content": [thought]}, *USER]}),
         ("/v1/messages", {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": [result]}]}),
         ("/v1/chat/completions", {"model": "m", "messages": USER, "tools": [{"type": value}, TOOL]}),
+        *(
+            ("/v1beta/models/m:generateContent", {"contents": [{"role": "model", "parts": [part]}, {"parts": [{"text": "x"}]}]})
+            for part in (
+                value, {"text": value}, {"text": "x", "thoughtSignature": value}, {"functionCall": value},
+                {"functionCall": {"name": "f", "args": value}}, {"text": "x", "thoughtSignature": f"unspool1{value}"},
+            )
+        ),
+        *(
+            ("/v1beta/models/m:generateContent", {"contents": [{"parts": [{"functionResponse": {"name": "f", **result}}]}]})
+            for result in ({"response": value}, {"id": value}, {"parts": [{"inlineData": {"mimeType": value}}]})
+        ),
+        *(
+            ("/v1beta/models/m:generateContent", {"contents": [{"parts": [{"text": "x"}]}], "generationConfig": config})
+            for config in (
+                {"thinkingConfig": value}, {"responseSchema": {"enum": value, "nullable": True}},
+                {"responseMimeType": "text/x.enum", "responseSchema": {"enum": value}},
+            )
+        ),
     ]  # fmt: skip
 
 
