@@ -21,11 +21,13 @@ from unspool.streams.recording.answer import ParserSetup
 
 
 class Script(DemoRun):
-    """A worker's job that a test writes: `body(script)`, which calls `put`."""
+    """A worker's job that a test writes: `body(script)`, which calls `put`, and may read `prompt`."""
 
-    def __init__(self, channel: DeltaChannel, answer: DemoAnswer, body: Callable[[Script], None]) -> None:
+    def __init__(
+        self, channel: DeltaChannel, answer: DemoAnswer, body: Callable[[Script], None], prompt: Any
+    ) -> None:
         super().__init__(channel, [answer], 3, 0.0)
-        self._answer, self._body = answer, body
+        self._answer, self._body, self.prompt = answer, body, prompt
 
     def put(self, text: str) -> None:
         """One step of the model."""
@@ -56,7 +58,7 @@ class ScriptedModel:
         channel = DeltaChannel()
         setup = ParserSetup(self._format, options["tools"])
         parser = ChannelParser(self._format, options["tools"], channel=channel, closes_channel=False)
-        run = Script(channel, DemoAnswer(parser, [], "stop", setup=setup), self._body)
+        run = Script(channel, DemoAnswer(parser, [], "stop", setup=setup), self._body, prompt)
         self.channels.append(channel)
         self.runs.append(run)
         worker = GenerationWorker(channel, run.work)
@@ -141,6 +143,16 @@ def events_of(text: str) -> list[tuple[str | None, Any]]:
         data = fields["data"]
         events.append((fields.get("event"), json.loads(data) if data != "[DONE]" else data))
     return events
+
+
+def ask_the_weather(script: Script) -> None:
+    """Two calls at once, after a thought; with their results, an answer."""
+    if script.prompt[-1]["role"] == "tool":
+        script.put("<think>Both are known.</think>Warm.")
+        return
+    script.put("<think>Two cities.</think>")
+    for city in ("Paris", "Oslo"):
+        script.put(f'<tool_call>{{"name": "get_weather", "arguments": {{"city": "{city}"}}}}</tool_call>')
 
 
 USER = [{"role": "user", "content": "Hello"}]

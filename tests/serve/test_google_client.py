@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from unspool.serve import ServeOptions
 
-from .conftest import Script, ScriptedModel, running
+from .conftest import Script, ScriptedModel, ask_the_weather, running
 from .test_clients import CASES, FORMATS, one_shot
 
 genai = pytest.importorskip("google.genai")
@@ -50,47 +50,20 @@ def test_every_case(client: Any, format: str, streamed: bool) -> None:
         assert found[-1].usage_metadata.total_token_count > 0
 
 
-def say(script: Script) -> None:
-    """Two calls at once, after a thought; then an answer."""
-    if len(script.asked["prompt"]) > 2:  # type: ignore[attr-defined]
-        script.put("<think>Both are known.</think>Warm.")
-        return
-    script.put("<think>Two cities.</think>")
-    for city in ("Paris", "Oslo"):
-        script.put(f'<tool_call>{{"name": "get_weather", "arguments": {{"city": "{city}"}}}}</tool_call>')
-
-
-class Asked(ScriptedModel):
-    """Its script knows what it was asked."""
-
-    def stream(self, prompt: Any, **options: Any) -> Any:
-        body, given = self._body, {"prompt": prompt, **options}
-
-        def with_asked(script: Script) -> None:
-            script.asked = given  # type: ignore[attr-defined]
-            body(script)
-
-        self._body = with_asked
-        try:
-            return super().stream(prompt, **options)
-        finally:
-            self._body = body
+@pytest.fixture
+def model() -> ScriptedModel:
+    return ScriptedModel(ask_the_weather, "qwen3")
 
 
 @pytest.fixture
-def model() -> Asked:
-    return Asked(say, "qwen3")
-
-
-@pytest.fixture
-def url(model: Asked) -> Iterator[str]:
+def url(model: ScriptedModel) -> Iterator[str]:
     with running({"m": model}) as server:
         yield f"http://127.0.0.1:{server.port}"
 
 
 @pytest.mark.parametrize("way", ["whole", "streamed", "chat", "chat streamed"])
 @pytest.mark.parametrize("version", ["v1", "v1beta"])
-def test_its_own_loop_of_functions(model: Asked, url: str, way: str, version: str) -> None:
+def test_its_own_loop_of_functions(model: ScriptedModel, url: str, way: str, version: str) -> None:
     """Each function runs once, its result comes to its call, and so does the thought."""
     logging.getLogger("google_genai").setLevel(logging.ERROR)
     ran = []

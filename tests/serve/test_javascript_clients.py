@@ -16,7 +16,7 @@ from unspool import GenerationDefaults, StreamGenerator
 from unspool.serve.demo_model import _PIECE
 from unspool.testing.cases import Case
 
-from .conftest import Script, ScriptedModel, running
+from .conftest import Script, ScriptedModel, ask_the_weather, running
 from .test_clients import CASES, FORMATS, model_of, one_shot
 
 SOURCES = Path(__file__).with_name("clients")
@@ -243,6 +243,29 @@ def test_failures_are_reported(folder: Path) -> None:
             assert told["status"] == 404, task
         elif task["model"] == "early" or not task["streamed"]:
             assert told["status"] == 500, task
+
+
+@pytest.mark.parametrize("client", ["google loop", "google chat"])
+@pytest.mark.parametrize("streamed", [True, False])
+def test_googles_own_loop_of_functions(folder: Path, client: str, streamed: bool) -> None:
+    """Each function runs once, its result comes to its call, and so does the thought."""
+    model = ScriptedModel(ask_the_weather, "qwen3")
+    with running({"m": model}) as server:
+        (found,) = run_clients(
+            folder,
+            f"http://127.0.0.1:{server.port}",
+            [{"client": client, "streamed": streamed, "model": "m"}],
+        )
+    assert found == {
+        "text": "Warm.", "ran": ["Paris", "Oslo"], "names": ["models/m"], "totalTokens": 1,
+        "forced": ["get_weather", "get_weather"], "isKept": True,
+    }  # fmt: skip
+    _, assistant, first, second = model.asked[1]["prompt"]
+    assert assistant["reasoning_content"] == "Two cities."
+    assert [one["content"] for one in (first, second)] == ["Paris", "Oslo"]
+    assert [one["tool_call_id"] for one in (first, second)] == [
+        call["id"] for call in assistant["tool_calls"]
+    ]
 
 
 @pytest.fixture(scope="module")

@@ -132,6 +132,46 @@ async function googleContent({ streamed, model, tools, max_tokens, seed }) {
   }];
 }
 
+// Its own loop of functions, in a chat or not; a forced call; the count and the models.
+async function googleLoop({ client, streamed, model }) {
+  const declaration = { name: 'get_weather', parametersJsonSchema: anyObject };
+  const ran = [];
+  const callable = {
+    tool: async () => ({ functionDeclarations: [declaration] }),
+    callTool: async (calls) => calls.map(({ id, name, args }) => {
+      ran.push(args.city);
+      return { functionResponse: { id, name, response: { result: args.city } } };
+    }),
+  };
+  const config = { tools: [callable] };
+  const chat = google.chats.create({ model, config });
+  const body = { model, contents: 'Hi', config };
+  const inChat = client === 'google chat';
+  let text = '';
+  if (streamed) {
+    const stream = await (inChat
+      ? chat.sendMessageStream({ message: 'Hi' }) : google.models.generateContentStream(body));
+    for await (const chunk of stream) text += chunk.text ?? '';
+  } else {
+    ({ text } = await (inChat ? chat.sendMessage({ message: 'Hi' }) : google.models.generateContent(body)));
+  }
+  const forced = await google.models.generateContent({
+    model, contents: 'Hi',
+    config: {
+      tools: [{ functionDeclarations: [declaration, { name: 'other' }] }],
+      toolConfig: { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['get_weather'] } },
+    },
+  });
+  const { totalTokens } = await google.models.countTokens({ model, contents: 'Hi' });
+  const names = [];
+  for await (const { name } of await google.models.list()) names.push(name);
+  return {
+    text, ran, names, totalTokens,
+    forced: forced.functionCalls.map(({ name }) => name),
+    isKept: JSON.stringify(chat.getHistory(true)) === JSON.stringify(chat.getHistory(false)),
+  };
+}
+
 async function vercel({ client, streamed, model, tools, max_tokens, seed }) {
   const ran = [];
   const recorded = (name) => tool({
@@ -186,6 +226,8 @@ const clients = {
   'openai responses': openaiResponses,
   'anthropic messages': anthropicMessages,
   'google generateContent': googleContent,
+  'google chat': googleLoop,
+  'google loop': googleLoop,
 };
 
 const weather = z.object({ city: z.enum(['Paris', 'Oslo']), days: z.number().int().min(1).max(9) });
