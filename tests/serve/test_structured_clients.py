@@ -106,6 +106,31 @@ def test_anthropic_stream(anthropic_client: Any) -> None:
         check(stream.get_final_message().parsed_output)
 
 
+@pytest.mark.parametrize("field", ["response_schema", "response_json_schema", "tool"])
+@pytest.mark.parametrize("streamed", [False, True])
+def test_google(url: str, field: str, streamed: bool) -> None:
+    genai = pytest.importorskip("google.genai")
+    schema = {"type": "object", "properties": {"city": {"enum": ["Paris", "Oslo"]}}, "required": ["city"]}
+    schema["properties"]["days"] = {"type": "integer", "minimum": 1, "maximum": 9}  # type: ignore[index]
+    config: dict[str, Any] = {
+        "response_schema": {"response_mime_type": "application/json", "response_schema": Weather},
+        "response_json_schema": {"response_mime_type": "application/json", "response_json_schema": schema},
+        "tool": {
+            "tools": [{"function_declarations": [{"name": "tell", "parameters_json_schema": schema}]}],
+            "tool_config": {"function_calling_config": {"mode": "ANY"}},
+        },
+    }[field]
+    client = genai.Client(api_key="none", http_options={"base_url": url})
+    models = client.models
+    ask = {"model": "m", "contents": "Hello", "config": config}
+    answers = [*models.generate_content_stream(**ask)] if streamed else [models.generate_content(**ask)]
+    parts = [part for answer in answers for part in answer.candidates[0].content.parts]
+    text = "".join(part.text or "" for part in parts if not part.thought)
+    calls = [part.function_call.args for part in parts if part.function_call]
+    found = calls[0] if field == "tool" else json.loads(text)
+    check(Weather.model_validate({"days": 1, **found}))
+
+
 @pytest.mark.parametrize("method", ["json_schema", "function_calling"])
 @pytest.mark.parametrize("streamed", [False, True])
 def test_langchain(url: str, method: str, streamed: bool) -> None:

@@ -101,9 +101,9 @@ class ToolConfig(Wire, kw_only=True):
 
 
 class ThinkingConfig(Wire, kw_only=True):
-    """The budget: -1 leaves it to the model, and 0 is no reasoning. Thoughts are sent in any case, as thoughts."""
+    """The budget: -1 leaves it to the model, and 0 is no reasoning."""
 
-    include_thoughts: Ignored = None
+    include_thoughts: Annotated[Any, wish(True, why="thoughts are always sent")] = None
     thinking_budget: int | None = None
     thinking_level: Literal["THINKING_LEVEL_UNSPECIFIED", "MINIMAL", "LOW", "MEDIUM", "HIGH"] | None = None
 
