@@ -29,6 +29,14 @@ sampling_params = st.builds(
     seed=st.none() | st.integers(0, 2**64 - 1),
     n=st.none() | st.integers(1),
     stop=st.text(min_size=1) | st.lists(st.text(min_size=1)),
+    min_tokens=st.none() | st.integers(0),
+    stop_token_ids=st.lists(st.integers(0)),
+    ignore_eos=st.none() | st.booleans(),
+    bad_words=st.lists(st.text("ab ", min_size=1).filter(str.strip)),
+    allowed_token_ids=st.none() | st.lists(st.integers(0), min_size=1),
+    logit_bias=st.none() | st.dictionaries(st.integers(0), st.floats(-100, 100)),
+    include_stop=st.none() | st.booleans(),
+    skip_special_tokens=st.none() | st.booleans(),
 )
 
 
@@ -45,6 +53,7 @@ def test_generate_gets_only_what_was_given(params: SamplingParams) -> None:
     kwargs = params.to_generation_kwargs()
     assert None not in kwargs.values()
     assert kwargs.pop("max_new_tokens", None) == params.max_tokens
+    assert kwargs.pop("min_new_tokens", None) == params.min_tokens
     do_sample = kwargs.pop("do_sample", None)
     assert do_sample is (None if params.temperature is None else params.temperature > 0)
     shaping = {"temperature", "top_p", "top_k", "min_p"}
@@ -67,6 +76,11 @@ def test_generate_gets_only_what_was_given(params: SamplingParams) -> None:
         ("seed", [0, 2**64 - 1], [-1, 2**64]),
         ("n", [1, 4], [0, -1]),
         ("stop", ["a", ["a", "b"], ("a",), [], None], ["", [""], ["a", ""]]),
+        ("min_tokens", [0, 10**6], [-1]),
+        ("stop_token_ids", [[], [0, 5]], [[-1]]),
+        ("bad_words", [[], [" a"]], [[""], ["a", " "], ["a"] * 257]),
+        ("allowed_token_ids", [[0], (1, 2)], [[], [-1]]),
+        ("logit_bias", [{}, {0: -100, "5": 100}], [{-1: 0}, {1: 100.1}, {1: math.nan}]),
     ],
 )
 def test_ranges(key: str, good: list[Any], bad: list[Any]) -> None:
@@ -79,7 +93,9 @@ def test_ranges(key: str, good: list[Any], bad: list[Any]) -> None:
 
 @pytest.mark.parametrize("field", dataclasses.fields(SamplingParams), ids=lambda field: field.name)
 def test_wrong_types(field: dataclasses.Field[Any]) -> None:
-    wrong: list[Any] = [True, {}, object()]
+    wrong: list[Any] = [[True], object()]
+    wrong += [] if "bool" in str(field.type) else [True]
+    wrong += [{"a": 1}] if field.name == "logit_bias" else [{}]
     if field.name in ("max_tokens", "top_k", "seed", "n"):
         wrong += [1.0, "1"]
     if field.name == "stop":

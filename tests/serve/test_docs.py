@@ -13,6 +13,7 @@ from unspool.serve.completions import CompletionRequest
 from unspool.serve.google import GoogleRequest
 from unspool.serve.messages import MessagesRequest
 from unspool.serve.responses import ResponseRequest
+from unspool.serve.shared_fields import SamplingFields
 from unspool.serve.wire import Wire
 
 from .conftest import USER, client_of
@@ -31,9 +32,14 @@ BODIES: dict[str, type[Wire]] = {
 
 @pytest.mark.parametrize("path", BODIES)
 def test_the_fields_are_those_that_are_read(path: str) -> None:
-    section = PAGE.read_text(encoding="utf-8").split(f"### {path}\n")[1].split("\n### ")[0]
-    told = re.sub(r"\([^()]*\)", "", section)
-    assert set(re.findall(r"`(\w+)`", told)) == set(BODIES[path].__struct_fields__)
+    section, common = (
+        PAGE.read_text(encoding="utf-8").split(f"### {name}\n")[1].split("\n### ")[0]
+        for name in (path, "Sampling fields")
+    )
+    told = re.findall(r"`(\w+)`", re.sub(r"\([^()]*\)", "", section))
+    if issubclass(BODIES[path], SamplingFields):
+        told += re.findall(r"^\| `(\w+)`", common, re.M)
+    assert set(told) == set(BODIES[path].__struct_fields__)
 
 
 def test_the_paths_and_metrics_are_there() -> None:

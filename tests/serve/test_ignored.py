@@ -39,6 +39,7 @@ WISHES: list[tuple[str, dict[str, Any], str]] = [
     ("/v1/chat/completions", {"models": ["m"]}, "models"),  # no misspelling, since `model` is there
     ("/v1/chat/completions", {"stream_options": {"field_of_next_month": 1}}, "stream_options.field_of_next_month"),
     ("/v1/chat/completions", {"tools": [TOOL, {"type": "web_search"}]}, "tools[1] (web_search)"),
+    ("/v1/chat/completions", {"add_generation_prompt": False}, "add_generation_prompt"),
     ("/v1/responses", {"reasoning": {"effort": "low"}}, "reasoning.effort"),
     ("/v1/responses", {"text": {"verbosity": "high"}}, "text.verbosity"),
     ("/v1/responses", {"truncation": "auto", "store": True}, "truncation, store"),
@@ -50,6 +51,27 @@ WISHES: list[tuple[str, dict[str, Any], str]] = [
     ("/v1/messages", {"speed": "fast", "context_management": {"edits": [1]}}, "speed, context_management"),
     ("/v1/messages", {"tools": [CUSTOM_TOOL, {"type": "bash_20250124", "name": "bash"}]}, "tools[1] (bash_20250124)"),
 ]  # fmt: skip
+
+
+# What vLLM, SGLang, TGI and llama.cpp take beside OpenAI's fields and those that are honoured here.
+ENGINES_FIELDS = [
+    "spaces_between_special_tokens", "use_beam_search", "length_penalty", "prompt_logprobs", "truncate_prompt_tokens",
+    "detokenize", "echo_prompt", "priority", "request_id", "cache_salt", "kv_transfer_params", "vllm_xargs", "mm_processor_kwargs",
+    "documents", "return_token_ids", "return_tokens_as_token_ids", "add_special_tokens", "lora_path", "ebnf", "regex",
+    "no_stop_trim", "min_new_tokens", "separate_reasoning", "stream_reasoning", "rid", "session_params", "custom_params",
+    "stop_regex", "return_hidden_states", "typical_p", "watermark", "top_n_tokens", "decoder_input_details", "best",
+    "mirostat", "mirostat_tau", "mirostat_eta", "n_probs", "min_keep", "n_keep", "n_predict", "top_a", "top_n_sigma", "tfs_z",
+    "xtc_probability", "xtc_threshold", "dry_multiplier", "dry_base", "dry_allowed_length", "dry_penalty_last_n",
+    "dry_sequence_breakers", "dynatemp_range", "dynatemp_exponent", "repeat_last_n", "repeat_penalty", "samplers", "cache_prompt",
+    "id_slot", "t_max_predict_ms", "timings_per_token", "post_sampling_probs", "response_fields", "penalize_nl", "keep_alive",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", BODIES)
+async def test_an_engines_own_field_is_no_error(client: Any, path: str) -> None:
+    for name in ENGINES_FIELDS:
+        answer = await client.post(path, json={**BODIES[path], name: 0.5})
+        assert (answer.status_code, answer.headers.get("x-unspool-ignored")) == (200, name)
 
 
 @pytest.mark.parametrize(("path", "fields", "said"), WISHES)

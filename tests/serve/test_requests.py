@@ -151,7 +151,6 @@ async def test_nothing_to_answer_is_400(client: Any, path: str, body: Any) -> No
 UNSUPPORTED: list[tuple[str, str, Any]] = [
     ("/v1/chat/completions", "logprobs", True),
     ("/v1/chat/completions", "top_logprobs", 2),
-    ("/v1/chat/completions", "logit_bias", {"1": 5}),
     ("/v1/chat/completions", "response_format", {"type": "xml"}),
     ("/v1/chat/completions", "response_format", {"type": "json_schema", "json_schema": {"name": "x"}}),
     ("/v1/chat/completions", "modalities", ["text", "audio"]),
@@ -194,7 +193,7 @@ UNSUPPORTED: list[tuple[str, str, Any]] = [
 WISHES = [
     ("/v1/chat/completions", "prediction"), ("/v1/chat/completions", "verbosity"),
     ("/v1/chat/completions", "service_tier"), ("/v1/responses", "truncation"), ("/v1/responses", "include"),
-    ("/v1/messages", "container"), ("/v1/messages", "mcp_servers"),
+    ("/v1/messages", "container"), ("/v1/messages", "mcp_servers"), ("/v1/completions", "best_of"),
 ]  # fmt: skip
 
 
@@ -360,6 +359,50 @@ async def test_sampling_reaches_the_model(client: Any, model: ScriptedModel) -> 
     assert asked.stop == ("a", "b")
     for name in ("temperature", "top_p", "top_k", "min_p", "seed", "n", "repetition_penalty"):
         assert getattr(asked, name) == sampling[name]
+
+
+@pytest.mark.parametrize(("path", "body"), PATHS.items())
+async def test_engines_sampling_fields_reach_the_model(
+    client: Any, model: ScriptedModel, path: str, body: Any
+) -> None:
+    fields: dict[str, Any] = {
+        "min_tokens": 2, "stop_token_ids": [5, 6], "ignore_eos": True, "bad_words": ["no"], "allowed_token_ids": [1, 2],
+        "logit_bias": {"7": -3.5}, "skip_special_tokens": False, "include_stop_str_in_output": True,
+    }  # fmt: skip
+    answer = await client.post(path, json={**body, **fields})
+    assert answer.status_code == 200, answer.text
+    assert "x-unspool-ignored" not in answer.headers
+    asked = model.asked[0]["sampling"]
+    assert asked.stop_token_ids == (5, 6)
+    assert asked.logit_bias == {7: -3.5}
+    assert asked.include_stop
+    for name in ("min_tokens", "ignore_eos", "skip_special_tokens"):
+        assert getattr(asked, name) == fields[name]
+    for name, value in (
+        ("logit_bias", {"x": 1}),
+        ("logit_bias", {"7": 101}),
+        ("min_tokens", -1),
+        ("bad_words", [""]),
+    ):
+        answer = await client.post(path, json={**body, name: value})
+        assert answer.status_code == 422
+        assert name in error_of(answer)["message"]
+
+
+async def test_the_last_message_is_continued_on_demand(client: Any, model: ScriptedModel) -> None:
+    begun = {**CHAT, "messages": [*USER, {"role": "assistant", "content": "Hel"}]}
+    answer = await client.post(
+        "/v1/chat/completions", json={**begun, "continue_final_message": True, "add_generation_prompt": False}
+    )
+    assert (answer.status_code, model.asked[-1].get("prefill")) == (200, True)
+    assert "x-unspool-ignored" not in answer.headers
+    await client.post(
+        "/v1/chat/completions", json={**begun, "continue_final_message": False, "add_generation_prompt": True}
+    )
+    assert "prefill" not in model.asked[-1]
+    both = {"continue_final_message": True, "add_generation_prompt": True}
+    answer = await client.post("/v1/chat/completions", json={**begun, **both})
+    assert (answer.status_code, error_of(answer)["param"]) == (400, "add_generation_prompt")
 
 
 async def test_what_changes_nothing_is_taken(client: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from unspool.errors import ArgumentError
@@ -52,9 +52,13 @@ def check_native(settings: GenerationSettings) -> None:
 
 
 def make_penalties(settings: GenerationSettings, prompt_length: int) -> list[Any]:
-    """Presence and frequency penalties, which `generate` lacks. They count the answer's tokens."""
-    presence, frequency = settings.sampling.presence_penalty, settings.sampling.frequency_penalty
-    return [_CountPenalty(presence or 0.0, frequency or 0.0, prompt_length)] if presence or frequency else []
+    """What `generate` lacks: penalties that count the answer's tokens, and biases."""
+    sampling = settings.sampling
+    presence, frequency = sampling.presence_penalty or 0.0, sampling.frequency_penalty or 0.0
+    made: list[Any] = [_CountPenalty(presence, frequency, prompt_length)] if presence or frequency else []
+    if sampling.logit_bias or sampling.allowed_token_ids or sampling.bad_words or sampling.min_tokens:
+        made.append(_TokenBias(sampling.logit_bias or {}, sampling.allowed_token_ids))
+    return made
 
 
 def make_warpers(settings: GenerationSettings) -> list[Any]:
@@ -152,3 +156,27 @@ class _CountPenalty:
         output = input_ids[:, self._prompt_length :]
         counts = scores.new_zeros(scores.shape).scatter_add_(1, output, scores.new_ones(output.shape))
         return scores - self._frequency * counts - self._presence * (counts > 0)
+
+
+class _TokenBias:
+    """Biases of single tokens, -inf for those that are not allowed. It comes behind all that rules tokens out."""
+
+    def __init__(self, biases: Mapping[int, float], allowed: Sequence[int] | None) -> None:
+        self._biases, self._allowed = biases, allowed
+        self._bias: Any = None
+
+    def __call__(self, input_ids: Any, scores: Any) -> Any:  # noqa: ARG002
+        import torch
+
+        if self._bias is None:
+            self._bias = scores.new_full(scores.shape[-1:], 0.0 if self._allowed is None else float("-inf"))
+            if self._allowed is not None:
+                self._bias[list(self._allowed)] = 0.0
+            for id, bias in self._biases.items():
+                self._bias[id] += bias
+        scores = scores + self._bias
+        if not torch.isfinite(scores.amax(dim=-1)).all():
+            raise ArgumentError(
+                "no token is left to choose: min_tokens, bad_words and allowed_token_ids, or a grammar, rule all out; leave one out"
+            )
+        return scores

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
 from unspool.core.records import Record, require_at_least
@@ -15,14 +15,19 @@ __all__ = ["GENERATE_NAMES", "GenerationDefaults", "SamplingParams", "resolve_to
 #: Parameters that `generate` of transformers has too, with its names.
 GENERATE_NAMES = {
     "max_tokens": "max_new_tokens",
+    "min_tokens": "min_new_tokens",
     **{name: name for name in ("temperature", "top_p", "top_k", "min_p", "repetition_penalty")},
 }
 # Parameters that only sampling reads.
 _SHAPING = ("top_p", "top_k", "min_p")
 
+# Each is compared with the text so far at every step.
+_MOST_BAD_WORDS = 256
+
 # What each parameter may be, and how an error says it.
 _RANGES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "max_tokens": (lambda value: value >= 1, "1 or more"),
+    "min_tokens": (lambda value: value >= 0, "0 or more"),
     "max_reasoning_tokens": (lambda value: value >= 0, "0 or more"),
     "temperature": (lambda value: value >= 0, "0 or more"),
     "top_p": (lambda value: 0 < value <= 1, "a number above 0, at most 1 (off)"),
@@ -34,6 +39,19 @@ _RANGES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "seed": (lambda value: 0 <= value < 2**64, "0 to 2**64 - 1"),
     "n": (lambda value: value >= 1, "1 or more"),
     "stop": (all, "texts that are not empty: an empty one would stop at once"),
+    "stop_token_ids": (lambda value: all(id >= 0 for id in value), "token ids, 0 or more"),
+    "bad_words": (
+        lambda value: len(value) <= _MOST_BAD_WORDS and all(map(str.strip, value)),
+        f"at most {_MOST_BAD_WORDS} texts with more than white space",
+    ),
+    "allowed_token_ids": (
+        lambda value: len(value) > 0 and all(id >= 0 for id in value),
+        "one token id or more, each 0 or more",
+    ),
+    "logit_bias": (
+        lambda value: all(id >= 0 and -100 <= bias <= 100 for id, bias in value.items()),
+        "token ids with numbers from -100 to 100",
+    ),
     "logprobs": (
         lambda value: 0 <= value <= MAX_TOP_LOGPROBS,
         f"0 to {MAX_TOP_LOGPROBS}, how many of the most likely tokens to list",
@@ -47,6 +65,7 @@ class SamplingParams(Record):
 
     Attributes:
         max_tokens: The most new token ids, 1 or more.
+        min_tokens: The fewest new token ids, 0 or more: before, no id that ends an answer can be chosen. Stop strings count.
         max_reasoning_tokens: The most token ids of the reasoning, 0 or more. Then its closing marker is written for the
             model, which goes on behind it.
         temperature: 0 selects the most likely token (greedy); above 0 samples.
@@ -59,6 +78,14 @@ class SamplingParams(Record):
         seed: 0 to 2**64 - 1; the same seed gives the same tokens.
         n: How many answers, 1 or more.
         stop: A text or several that end the answer; kept as a tuple. None means no text.
+        include_stop: Whether the stop string that ends the answer is part of it.
+        stop_token_ids: Further ids that end the answer. Their text is part of it, unless they are special.
+        ignore_eos: The model's own end ids do not end the answer; not with a grammar.
+        bad_words: Texts that cannot be written, as a word's beginning or within one, in the tokens that the tokenizer
+            writes them with; at most 256.
+        allowed_token_ids: The only ids that can be chosen, 1 or more; the end ids too must be among them.
+        logit_bias: For token ids, -100 to 100, added to their logits.
+        skip_special_tokens: False: special tokens are part of the text. None: as of the `StreamGenerator`.
         logprobs: Report the log-probability of each token, and of this many of the most likely tokens at its
             position, 0 to 20. They are of the model's own scores, before temperature, penalties and processors.
             None: report none.
@@ -69,6 +96,7 @@ class SamplingParams(Record):
     """
 
     max_tokens: int | None = None
+    min_tokens: int | None = None
     max_reasoning_tokens: int | None = None
     temperature: float | None = None
     top_p: float | None = None
@@ -80,6 +108,13 @@ class SamplingParams(Record):
     seed: int | None = None
     n: int | None = None
     stop: Sequence[str] = ()
+    include_stop: bool | None = None
+    stop_token_ids: Sequence[int] = ()
+    ignore_eos: bool | None = None
+    bad_words: Sequence[str] = ()
+    allowed_token_ids: Sequence[int] | None = None
+    logit_bias: Mapping[int, float] | None = field(default=None, hash=False)
+    skip_special_tokens: bool | None = None
     logprobs: int | None = None
 
     def __post_init__(self) -> None:
@@ -114,15 +149,15 @@ class SamplingParams(Record):
         """These parameters, with those that are not set (None; no stop) taken from `defaults`."""
         if defaults is None:
             return self
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values = {item.name: getattr(self, item.name) for item in fields(self)}
         return defaults.replace(**{name: value for name, value in values.items() if value not in (None, ())})
 
     def to_generation_kwargs(self) -> dict[str, Any]:
         """The keyword arguments of transformers' `generate` for the parameters that are set.
 
-        These are `max_new_tokens`, `do_sample`, `temperature`, `top_p`, `top_k`, `min_p` and
+        These are `max_new_tokens`, `min_new_tokens`, `do_sample`, `temperature`, `top_p`, `top_k`, `min_p` and
         `repetition_penalty`. At temperature 0 it has `do_sample=False` and no option of sampling. It leaves out
-        max_reasoning_tokens, presence_penalty, frequency_penalty, seed, n, stop and logprobs, which `generate` has no argument for.
+        all others, which `generate` has no argument for.
         """
         values = {own: getattr(self, name) for name, own in GENERATE_NAMES.items()}
         if self.temperature is not None:

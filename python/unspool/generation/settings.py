@@ -143,7 +143,8 @@ def read_settings(
     sources = (merged, given, config, base)
     eos = _first(*(_token_id(source, "eos_token_id") for source in sources))
     eos_ids = frozenset(eos if isinstance(eos, (list, tuple, set)) else () if eos is None else (int(eos),))
-    pad = _first(*(_token_id(source, "pad_token_id") for source in sources))
+    pad = _first(*(_token_id(source, "pad_token_id") for source in sources), min(eos_ids, default=None))
+    eos_ids = (frozenset() if params.ignore_eos else eos_ids) | {*params.stop_token_ids}
     return GenerationSettings(
         sampling=params.replace(
             max_tokens=merged.get("max_new_tokens"),
@@ -156,7 +157,7 @@ def read_settings(
             logprobs=_first(merged.pop("logprobs", None), params.logprobs),
         ),
         eos=eos_ids,
-        pad_token_id=min(eos_ids, default=None) if pad is None else pad,
+        pad_token_id=pad,
         does_sample=do_sample,
         has_own_limit=any(limit is not None for limit in limits),
         stopping_criteria=tuple(merged.pop("stopping_criteria", None) or ()),

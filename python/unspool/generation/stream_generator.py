@@ -231,7 +231,12 @@ class StreamGenerator:
         if grammar is not None and given.grammar is None:
             # Calls come in the model's own syntax, and without tools no text is a call.
             tool_choice = "none" if tool_choice == "none" or not tools else "auto"
+        if grammar is not None and sampling.ignore_eos:
+            raise ArgumentError("ignore_eos goes on where the grammar ends; leave one out")
         channel = DeltaChannel()
+        for name in ("include_stop", "skip_special_tokens"):
+            if (value := getattr(sampling, name)) is not None:
+                stream_options[name] = value
         stream_options |= {"tool_choice": tool_choice, "stop": tuple(sampling.stop), "reasoning": reasoning}
         stream_options |= {"channel": channel, "closes_channel": False, "skip_prompt": True}
         streamers = [
@@ -285,7 +290,7 @@ class StreamGenerator:
             ArgumentError: As of `stream`.
             TypeError: `sampling` is neither SamplingParams nor a mapping.
         """
-        settings = read_settings(self.model, self.config, sampling, stop, options)
+        settings = self._with_token_ids(read_settings(self.model, self.config, sampling, stop, options))
         if self.backend == "native":
             check_native(settings)
             return settings
@@ -293,6 +298,21 @@ class StreamGenerator:
         if settings.sampling.logprobs is not None:
             check_recordable(self.model, settings.option)
         return settings
+
+    def _with_token_ids(self, settings: GenerationSettings) -> GenerationSettings:
+        """The settings with the ids of words, if the vocabulary has all ids that they name."""
+        sampling = settings.sampling
+        for name in ("allowed_token_ids", "logit_bias"):
+            ids = getattr(sampling, name)
+            if ids and max(ids) >= (count := len(from_tokenizer(self.tokenizer))):
+                raise ArgumentError(f"{name} has {max(ids)}; the ids of the vocabulary are below {count}")
+        if not sampling.bad_words:
+            return settings
+        # At the beginning of a word, and within one.
+        texts = [text for word in sampling.bad_words for text in (word.lstrip(), " " + word.lstrip())]
+        words = {tuple(encode_whole(self.tokenizer, text, add_special_tokens=False)) for text in texts}
+        given = settings.option("bad_words_ids") or []
+        return settings.with_options(bad_words_ids=[*given, *map(list, sorted(words))])
 
     def with_format(
         self, format: str | FormatFile | Format | None = None, reasoning: str | bool | None = None

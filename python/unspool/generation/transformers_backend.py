@@ -16,6 +16,8 @@ from unspool.generation.settings import GenerationSettings
 
 __all__ = ["ask_criteria", "generate_with_transformers"]
 
+# An id that no vocabulary has; None would be the model's own.
+_NO_ID = 2**31 - 1
 # All are set: transformers 4 warns if a generation config has options that a greedy call does not use.
 _GREEDY = {"temperature": 1.0, "top_k": 50, "top_p": 1.0, "min_p": None, "typical_p": 1.0}
 
@@ -40,6 +42,8 @@ def generate_with_transformers(
         options["pad_token_id"] = settings.pad_token_id
     if settings.eos:
         options["eos_token_id"] = sorted(settings.eos)
+    elif settings.sampling.ignore_eos:
+        options["eos_token_id"] = _NO_ID
     inputs = named_for(model.generate, prepared.generate_arguments())
     ids = inputs.get("input_ids")
     is_seq2seq = model_kind(model) == "seq2seq"

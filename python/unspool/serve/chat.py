@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from unspool.serve.api_errors import ApiError
 from unspool.serve.chat_messages import ChatMessage, read_chat
+from unspool.serve.ignored import ignore
 from unspool.serve.requests import GenerationRequest
 from unspool.serve.response_format import NestedFormat
 from unspool.serve.shared_fields import (
@@ -39,6 +40,8 @@ class ChatRequest(ChatFields, kw_only=True):
     logprobs: bool = False
     top_logprobs: TopLogprobs | None = None
     reasoning_effort: str | None = None
+    continue_final_message: bool = False
+    add_generation_prompt: bool | None = None
     reasoning: ReasoningFields | None = None
     response_format: NestedFormat | None = None
     modalities: Annotated[Any, refused(["text"], why="there is text alone")] = None
@@ -77,4 +80,21 @@ def read_chat_request(data: Any) -> GenerationRequest:
         template_kwargs=body.chat_template_kwargs or {},
         incomplete_calls=body.incomplete_calls,
         stop_in=body.stop_in,
+        prefill=_continues(body),
     )
+
+
+def _continues(body: ChatRequest) -> bool:
+    """Whether the answer continues the last message, by vLLM's two fields for it."""
+    if body.continue_final_message and body.add_generation_prompt:
+        message = "'continue_final_message' and 'add_generation_prompt' exclude one another; send one of them"
+        raise ApiError(400, message, code="invalid_argument", param="add_generation_prompt")
+    if body.add_generation_prompt is False and not body.continue_final_message:
+        message = (
+            "'add_generation_prompt' is not supported: an answer begins where the template's prompt ends"
+        )
+        ignore(
+            "add_generation_prompt",
+            ApiError(400, message, code="unsupported_parameter", param="add_generation_prompt"),
+        )
+    return body.continue_final_message

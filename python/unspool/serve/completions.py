@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from unspool.serve.api_errors import ApiError
+from unspool.serve.ignored import ignore
 from unspool.serve.requests import GenerationRequest
 from unspool.serve.response_format import NestedFormat
 from unspool.serve.shared_fields import AnswerFields, Answers, Count, Stop, StreamOptions
@@ -28,7 +29,9 @@ class CompletionRequest(AnswerFields, kw_only=True):
     stream_options: StreamOptions | None = None
     logprobs: int | None = None
     response_format: NestedFormat | None = None
-    best_of: Annotated[Any, Meta(description="Not supported: every answer is sent; use n.")] = None
+    best_of: Annotated[Any, Meta(description="Accepted; changes nothing: every answer is sent; use n.")] = (
+        None
+    )
     echo: Annotated[Any, refused(False, why="the prompt is not repeated")] = None
     suffix: Annotated[Any, refused("", why="the model writes forwards only")] = None
 
@@ -38,7 +41,7 @@ def read_completion_request(data: Any) -> GenerationRequest:
     body = take(CompletionRequest, data)
     if body.best_of is not None and (type(body.best_of) is not int or body.best_of != (body.n or 1)):
         message = "'best_of' is not supported: every answer is sent; use n"
-        raise ApiError(400, message, code="unsupported_parameter", param="best_of")
+        ignore("best_of", ApiError(400, message, code="unsupported_parameter", param="best_of"))
     return GenerationRequest(
         protocol="completions",
         model=body.model,

@@ -12,7 +12,7 @@ from unspool.generation.logprobs import MAX_TOP_LOGPROBS
 from unspool.generation.sampling_params import SamplingParams
 from unspool.serve.api_errors import ApiError
 from unspool.serve.response_format import ConstraintFields
-from unspool.serve.wire import Ignored, Wire, refused, unfit, wish
+from unspool.serve.wire import Ignored, Wire, unfit, wish
 
 __all__ = [
     "AnswerFields", "Answers", "ChatFields", "Count", "ReasoningFields", "SamplingFields", "Stop",
@@ -47,6 +47,14 @@ class SamplingFields(ConstraintFields, kw_only=True):
     seed: Annotated[int, Meta(ge=0)] | None = None
     max_reasoning_tokens: _Budget | None = None
     thinking_token_budget: _Budget | None = None  # vLLM's name for it
+    min_tokens: Annotated[int, Meta(ge=0)] | None = None
+    stop_token_ids: list[int] | None = None
+    include_stop_str_in_output: bool | None = None
+    ignore_eos: bool | None = None
+    bad_words: list[str] | None = None
+    allowed_token_ids: list[int] | None = None
+    logit_bias: dict[str, float] | None = None
+    skip_special_tokens: bool | None = None
 
     def sampling(
         self,
@@ -75,12 +83,14 @@ class SamplingFields(ConstraintFields, kw_only=True):
         values: dict[str, Any] = {name: getattr(self, name) for name in own}
         if self.top_k == -1:  # vLLM's "off"
             values["top_k"] = 0
+        values["include_stop"] = values.pop("include_stop_str_in_output")
         budgets = (values["max_reasoning_tokens"], values.pop("thinking_token_budget"), budget)
         values["max_reasoning_tokens"] = next((one for one in budgets if one is not None), None)
         try:
-            return SamplingParams(**values, max_tokens=max_tokens, n=n, stop=texts, logprobs=logprobs)
-        except ArgumentError as error:
-            name = str(error).split("[", 1)[0].split(" ", 1)[0]
+            values |= {"max_tokens": max_tokens, "n": n, "stop": texts, "logprobs": logprobs}
+            return SamplingParams(**{name: value for name, value in values.items() if value is not None})
+        except (ArgumentError, TypeError) as error:
+            name = str(error).removeprefix("a key of ").split("[", 1)[0].split(" ", 1)[0]
             raise unfit(name, str(error)) from None
 
 
@@ -116,7 +126,6 @@ class AnswerFields(SamplingFields, kw_only=True):
     prompt_cache_key: Ignored = None
     prompt_cache_retention: Ignored = None
     prompt_cache_options: Ignored = None
-    logit_bias: Annotated[Any, refused({}, why="logits are left as they are")] = None
     service_tier: Annotated[Any, wish("auto", "default", "standard_only", why="there is one tier")] = None
 
 

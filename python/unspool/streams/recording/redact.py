@@ -10,7 +10,8 @@ __all__ = ["redact"]
 # Under these keys stand names and schemas, which decide how an output is read.
 _DECLARED = {
     "tools", "functions", "function_declarations", "functionDeclarations", "tool_choice", "tool_config", "toolConfig",
-    "response_format", "format", "parameters", "json_schema", "guided_json", "structured_outputs", "output_config",
+    "response_format", "format", "parameters", "json_schema", "guided_json", "responseSchema",
+    "responseJsonSchema", "response_schema", "response_json_schema", "structured_outputs", "output_config",
 }  # fmt: skip
 # Prose inside of them.
 _PROSE = {"description", "title", "examples", "example", "default", "$comment"}
