@@ -1,0 +1,86 @@
+"""What the scripted model has an agent do, and what must come of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from .agent import Agent, Call, filled
+from .model import Step
+
+__all__ = ["END", "TEXT", "found", "slow", "thoughts_of", "work"]
+
+#: Quotes, escapes, markup, characters of each length in UTF-8, and the line breaks that only some readers know.
+TEXT = (
+    'one "two" \'three\' `four` $five \\six \\n %7\t{"eight": [9]}\n\n'
+    '<tag attr="x">é & ß</tag> 汉字 😀 \u2028 &amp; \u0085\n# last\n'
+)
+END = "All of it is done."
+
+
+def work(agent: Agent, folder: Path) -> list[Step]:
+    """A command, a file, two calls at once, an end."""
+    path = str(folder / "written.txt")
+    if agent.shell is None:
+        return [Step("A file.", filled(agent.answer, {"PATH": "written.txt", "TEXT": TEXT}))]
+    command, one, two = (
+        _command(agent.shell, f"echo {name} > {name}.txt && echo said {name}") for name in _FILES
+    )
+    if agent.write is None:
+        file = _command(agent.shell, f"cat > {path} <<'END'\n{TEXT}END")
+    else:
+        file = Call(agent.write.name, filled(agent.write.arguments, {"PATH": path, "TEXT": TEXT}))
+    steps = [
+        Step("First I run a command.", "", (command,)),
+        Step("Now I write a file.", "Here is the file.", (file,)),
+        Step("Two at once.", "", (one, two)),
+    ]
+    return [*steps, Step("That is all.", END, (agent.end,) if agent.end else ())]
+
+
+_FILES = ("command", "one", "two")
+
+
+def _command(shell: Call, command: str) -> Call:
+    return Call(shell.name, filled(shell.arguments, {"COMMAND": command}))
+
+
+def slow(agent: Agent) -> list[Step]:
+    """A long text, for an agent that leaves in the middle of it."""
+    text = Step(content=" ".join(f"word{number}" for number in range(400)))
+    return [text, Step(calls=(agent.shell,))] if agent.shell else [text]
+
+
+def found(
+    agent: Agent, folder: Path, prompts: Sequence[Sequence[Mapping[str, Any]]], said: str
+) -> dict[str, bool]:
+    """Which parts of `work` were done."""
+    written = folder / "written.txt"
+    file = {"file": written.is_file() and written.read_bytes() == TEXT.encode()}
+    if agent.shell is None:
+        return file
+    results = "\n".join(str(message["content"]) for message in _last(prompts) if message["role"] == "tool")
+    done = [(folder / f"{name}.txt").is_file() and f"said {name}" in results for name in _FILES]
+    return {
+        "command": done[0],
+        **file,
+        "two calls": done[1] and done[2],
+        "end": END in said,
+    }
+
+
+def thoughts_of(steps: Sequence[Step], prompts: Sequence[Sequence[Mapping[str, Any]]]) -> str:
+    """What became of the steps' thoughts in the model's last prompt: "kept", "as text", "dropped"."""
+    turns = [message for message in _last(prompts) if message.get("tool_calls")]
+    fates = set()
+    for turn, step in zip(turns, steps, strict=False):
+        if turn.get("reasoning_content") == step.reasoning:
+            fates.add("kept")
+        else:
+            fates.add("as text" if step.reasoning in str(turn.get("content")) else "dropped")
+    return " and ".join(sorted(fates))
+
+
+def _last(prompts: Sequence[Sequence[Mapping[str, Any]]]) -> Sequence[Mapping[str, Any]]:
+    return prompts[-1] if prompts else []
