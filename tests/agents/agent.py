@@ -114,5 +114,5 @@ def filled(value: Any, names: Mapping[str, str]) -> Any:
             value = value.replace(name, text)
         return value
     if isinstance(value, Mapping):
-        return {filled(key, names): filled(inner, names) for key, inner in value.items()}
+        return {key: filled(inner, names) for key, inner in value.items()}
     return [filled(inner, names) for inner in value] if isinstance(value, list) else value

@@ -64,10 +64,11 @@ class ScriptedModel(DemoModel):
         return self._tools <= {said_of(tool)["name"] for tool in tools or ()}
 
     def _choose(self, wants: _Wants, number: int) -> Case:
-        if wants.schema is not None:
+        is_of_loop = self._is_of_loop(wants.tools)
+        if wants.schema is not None or not (is_of_loop or wants.tool_choice in ("auto", "none")):
             return super()._choose(wants, number)
-        step = Step(content="A title")
-        if self._is_of_loop(wants.tools):
+        step = Step(content="A short text.")
+        if is_of_loop:
             done = sum(bool(message.get("tool_calls")) for message in wants.prompt)
             step = self._steps[min(done, len(self._steps) - 1)]
         calls = [(call.name, call.arguments) for call in step.calls]

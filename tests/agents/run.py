@@ -35,7 +35,7 @@ _PROMPT = "Do what is to be done."
 _LONGEST_S = 90
 _DELAY_S = 0.05
 # Whatever else an agent asks for ends at once, as without a network.
-_NO_NETWORK = {
+NO_NETWORK = {
     name: value
     for proxy, value in {
         "http_proxy": "http://127.0.0.1:9",
@@ -100,14 +100,15 @@ class Run:
             api, quiet = filled(asdict(self.api), names), filled(dict(self.agent.quiet), names)
             files = {**quiet.get("files", {}), **({api["file"]: api["text"]} if api["file"] else {})}
             for path, text in files.items():
-                Path(path).parent.mkdir(parents=True, exist_ok=True)
-                Path(path).write_text(text, encoding="utf-8")
+                place = Path(filled(path, names))
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_text(text, encoding="utf-8")
             for folder in ("work", "tmp"):
                 (home / folder).mkdir(parents=True, exist_ok=True)
             bins = [self.folder / "node_modules/.bin", self.folder / "python" / self.agent.package / "bin"]
             env = {
                 "PATH": ":".join([*map(str, bins), os.environ["PATH"]]), "HOME": str(home), "TMPDIR": str(home / "tmp"), "LANG": "C.UTF-8",
-                "TERM": "dumb", "NO_COLOR": "1", **_NO_NETWORK, **quiet.get("env", {}), **api["env"],
+                "TERM": "dumb", "NO_COLOR": "1", **NO_NETWORK, **quiet.get("env", {}), **api["env"],
             }  # fmt: skip
             start: dict[str, Any] = {
                 "cwd": home / "work", "env": env, "stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,6 +25,14 @@ class Exchange:
     status: int = 0
     ignored: str = ""
     answer: bytes = b""
+
+    @property
+    def model(self) -> str:
+        """The model that it asks for: Google's API has it in the path."""
+        found = re.match(
+            rb'POST /v1beta/models/([^:]*):|.*"model": ?"(.*?)"', self.path.encode() + b" " + self.body
+        )
+        return (found[1] or found[2]).decode() if found else ""
 
     @property
     def fault(self) -> str:

@@ -118,9 +118,10 @@ def test_the_files_of_the_agents(agent: Agent, tmp_path: Path) -> None:
     assert agent.version.replace(".", "").isdigit()
     names = {"http://127.0.0.1:11556": "ADDRESS", "MODEL": "M", "~/": "H", "PROMPT": "P"}
     for api in agent.apis:
-        given = dataclasses.asdict(dataclasses.replace(api, replaced={}))
-        text = json.dumps(filled([*agent.command, *agent.headless, given], names))
+        given = [*agent.command, *agent.headless, api.text, *api.env.values(), *api.arguments, *api.first]
+        text = json.dumps(filled(given, names))
         assert "ADDRESS" in text
         assert not any(name in text for name in names)
+        assert filled(dict(api.env), names).keys() == api.env.keys()
     steps = json.dumps([dataclasses.asdict(step) for step in work(agent, tmp_path)])
     assert not any(name in steps.replace("COMPLETE", "") for name in ("COMMAND", '"PATH', '"TEXT'))
