@@ -24,12 +24,14 @@ from typing import Any
 
 from .agent import Agent, Api, agents, filled
 from .model import ScriptedModel, Step
+from .results import Result, keep, kept
 from .scenario import found, slow, thoughts_of, work
-from .server import serving
+from .server import Exchange, serving
 
 RESULTS = Path(__file__).with_name("results.json")
 #: A model whose chat template can switch the reasoning off, and one that always reasons.
 MODELS = {"switch": "qwen3", "no switch": "minimax_m2"}
+_KEY = ("agent", "api", "template")
 _NAME = "scripted"
 _PROMPT = "Do what is to be done."
 _LONGEST_S = 90
@@ -60,7 +62,7 @@ class Run:
     faults: list[str] = field(default_factory=list)
 
     @property
-    def result(self) -> dict[str, Any]:
+    def result(self) -> Result:
         """What is kept of it."""
         return {
             "agent": self.agent.id, "api": self.api.name, "template": self.template, "done": self.done,
@@ -73,7 +75,7 @@ class Run:
         home = self.folder / "runs" / name
         shutil.rmtree(home, ignore_errors=True)
         steps = work(self.agent, home / "work")
-        with self._begun(home, steps) as (model, process):
+        with self._begun(home, steps) as (model, process, exchanges):
             try:
                 said, _ = process.communicate(timeout=_LONGEST_S)
             except subprocess.TimeoutExpired:
@@ -84,16 +86,16 @@ class Run:
         if not model.prompts and not self.faults:
             self.faults.append(f"it asks for nothing, and says: {said[-300:]}")
         self.done = found(self.agent, home / "work", model.prompts, said)
-        self.thoughts = thoughts_of(steps, model.prompts)
-        with self._begun(home, slow(self.agent), _DELAY_S) as (model, process):
+        self.thoughts = thoughts_of(steps, model.prompts, exchanges)
+        with self._begun(home, slow(self.agent), _DELAY_S) as (model, process, _):
             self.done["abort"] = _leaves(process, model)
         return self
 
     @contextlib.contextmanager
     def _begun(
         self, home: Path, steps: list[Step], delay_s: float = 0.0
-    ) -> Iterator[tuple[ScriptedModel, subprocess.Popen[str]]]:
-        """A server around a scripted model, and the agent at work on it."""
+    ) -> Iterator[tuple[ScriptedModel, subprocess.Popen[str], list[Exchange]]]:
+        """A server around a scripted model, the agent at work on it, and what it asks."""
         model = ScriptedModel(MODELS[self.template], steps, self.template == "switch", delay_s)
         with serving({_NAME: model}) as (address, exchanges):
             names = {"http://127.0.0.1:11556": address, "MODEL": _NAME, "~/": f"{home}/", "PROMPT": _PROMPT}
@@ -124,7 +126,7 @@ class Run:
                 raise FileNotFoundError(f"{command} is not in {bins[self.agent.is_python]}: run install.sh")
             with subprocess.Popen([command, *arguments], **start) as process:
                 try:
-                    yield model, process
+                    yield model, process, exchanges
                 finally:
                     with contextlib.suppress(ProcessLookupError):
                         os.killpg(process.pid, signal.SIGKILL)
@@ -181,28 +183,22 @@ def main() -> int:
         for run in pool.map(Run.run, runs):
             results.append(run.result)
             print(json.dumps(run.result, ensure_ascii=False), flush=True)
+    broken = [line for result in results for line in _broken(result)]
     if asked.write:
-        RESULTS.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    broken = _broken(results)
+        keep(RESULTS, results, *_KEY)
     print("\n".join(broken) or f"{len(results)} runs, nothing that worked is broken")
     return bool(broken)
 
 
-def _broken(results: list[dict[str, Any]]) -> list[str]:
-    """What the kept results have, and these have not."""
-    kept = {_key(result): result for result in json.loads(RESULTS.read_text(encoding="utf-8"))}
-    broken = []
-    for result in results:
-        before = kept.get(_key(result), {"done": {}, "thoughts": ""})
-        lost = [name for name, done in before["done"].items() if done and not result["done"].get(name)]
-        if before["thoughts"] == "kept" != result["thoughts"]:
-            lost.append(f"thoughts, now {result['thoughts']}")
-        broken += [f"{' '.join(_key(result))}: {', '.join(lost)}; {result['faults']}"] if lost else []
-    return broken
-
-
-def _key(result: dict[str, Any]) -> tuple[str, str, str]:
-    return result["agent"], result["api"], result["template"]
+def _broken(result: Result) -> Iterator[str]:
+    """What the kept result has, and this one has not."""
+    key = tuple(result[name] for name in _KEY)
+    before = kept(RESULTS, *_KEY).get(key, {"done": {}, "thoughts": ""})
+    lost = [name for name, done in before["done"].items() if done and not result["done"].get(name)]
+    if before["thoughts"] == "kept" != result["thoughts"]:
+        lost.append(f"thoughts, now {result['thoughts']}")
+    if lost:
+        yield f"{' '.join(key)}: {', '.join(lost)}; {result['faults']}"
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from typing import Any
 
 from .agent import Agent, Call, filled
 from .model import Step
+from .server import Exchange
 
 __all__ = ["END", "TEXT", "found", "slow", "thoughts_of", "work"]
 
@@ -70,15 +71,23 @@ def found(
     }
 
 
-def thoughts_of(steps: Sequence[Step], prompts: Sequence[Sequence[Mapping[str, Any]]]) -> str:
-    """What became of the steps' thoughts in the model's last prompt: "kept", "as text", "dropped"."""
+def thoughts_of(
+    steps: Sequence[Step], prompts: Sequence[Sequence[Mapping[str, Any]]], exchanges: Sequence[Exchange]
+) -> str:
+    """What became of the steps' thoughts in the model's last prompt.
+
+    "kept"; "as text", in the content; "not sent" by the client; or "lost" by the server.
+    """
     turns = [message for message in _last(prompts) if message.get("tool_calls")]
     fates = set()
     for turn, step in zip(turns, steps, strict=False):
         if turn.get("reasoning_content") == step.reasoning:
             fates.add("kept")
+        elif step.reasoning in str(turn.get("content")):
+            fates.add("as text")
         else:
-            fates.add("as text" if step.reasoning in str(turn.get("content")) else "dropped")
+            is_sent = any(step.reasoning.encode() in exchange.body for exchange in exchanges)
+            fates.add("lost" if is_sent else "not sent")
     return " and ".join(sorted(fates))
 
 

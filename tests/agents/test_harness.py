@@ -17,6 +17,7 @@ from .agent import Agent, Api, Call, agents, filled
 from .model import Step
 from .run import MODELS, Run
 from .scenario import thoughts_of, work
+from .server import Exchange
 
 pytestmark = [
     pytest.mark.timeout(120),
@@ -89,7 +90,7 @@ def test_an_agent_that_does_all(tmp_path: Path, template: str) -> None:
 
 def test_an_agent_that_forgets_the_thoughts(tmp_path: Path) -> None:
     agent = small(tmp_path, FORGETS="1")
-    assert Run(agent, agent.apis[0], "switch", tmp_path).run().result["thoughts"] == "dropped"
+    assert Run(agent, agent.apis[0], "switch", tmp_path).run().result["thoughts"] == "not sent"
 
 
 def test_an_agent_that_is_refused(tmp_path: Path) -> None:
@@ -100,16 +101,17 @@ def test_an_agent_that_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reasoning", "content", "fate"),
+    ("reasoning", "content", "body", "fate"),
     [
-        ("First I run a command.", "", "kept"),
-        (None, "First I run a command.", "as text"),
-        ("Another.", "", "dropped"),
+        ("I run it.", "", b"I run it.", "kept"),
+        (None, "I run it.", b"I run it.", "as text"),
+        ("Another.", "", b"I run it.", "lost"),
+        (None, "", b"", "not sent"),
     ],
 )
-def test_what_became_of_a_thought(reasoning: str | None, content: str, fate: str) -> None:
+def test_what_became_of_a_thought(reasoning: str | None, content: str, body: bytes, fate: str) -> None:
     turn = {"role": "assistant", "content": content, "reasoning_content": reasoning, "tool_calls": [{}]}
-    assert thoughts_of([Step("First I run a command.")], [[turn]]) == fate
+    assert thoughts_of([Step("I run it.")], [[turn]], [Exchange("POST /", body)]) == fate
 
 
 @pytest.mark.parametrize("agent", agents(), ids=lambda agent: agent.id)

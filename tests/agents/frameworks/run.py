@@ -12,23 +12,24 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 from ..agent import Call
 from ..model import ScriptedModel, Step
+from ..results import Result, keep, kept
 from ..run import NO_NETWORK
 from ..scenario import thoughts_of
-from ..server import serving
+from ..server import Exchange, serving
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results.json"
 #: How the script calls the tool, where a framework gives it a name of its own.
 _TOOLS = {"semantic_kernel": "Plugin-get_weather"}
+_KEY = ("framework", "api")
 _APIS = ("chat", "responses", "messages", "google", "completions")
 _LONGEST_S = 300
 
 
-def run(name: str, folder: Path) -> list[dict[str, Any]]:
+def run(name: str, folder: Path) -> list[Result]:
     """A result for each API that a framework speaks."""
     call = Call(_TOOLS.get(name, "get_weather"), {"city": "Paris"})
     steps = [Step("I must look.", "", (call,)), Step("Now I know.", "It is 21 degrees.")]
@@ -49,26 +50,25 @@ def run(name: str, folder: Path) -> list[dict[str, Any]]:
     if not cases:
         raise RuntimeError(f"{name} does not start: {said.stderr[-2000:]}")
     return [
-        {
-            "framework": name,
-            "api": api,
-            "cases": {case["case"]: case["fault"] for case in cases if case["api"] == api},
-            "thoughts": thoughts_of(steps, models[api].prompts),
-            "ignored": sorted(
-                {
-                    field
-                    for exchange in exchanges
-                    if exchange.model == api
-                    for field in exchange.ignored.split(", ")
-                    if field
-                }
-            ),
-            "faults": sorted(
-                {exchange.fault for exchange in exchanges if exchange.model == api and exchange.fault}
-            ),
-        }
+        _result(name, api, cases, thoughts_of(steps, models[api].prompts, of_api), of_api)
         for api in dict.fromkeys(case["api"] for case in cases)
+        for of_api in [[exchange for exchange in exchanges if exchange.model == api]]
     ]
+
+
+def _result(
+    name: str, api: str, cases: list[dict[str, str]], thoughts: str, exchanges: list[Exchange]
+) -> Result:
+    return {
+        "framework": name,
+        "api": api,
+        "cases": {case["case"]: case["fault"] for case in cases if case["api"] == api},
+        "thoughts": thoughts,
+        "ignored": sorted(
+            {field for exchange in exchanges for field in exchange.ignored.split(", ") if field}
+        ),
+        "faults": sorted({exchange.fault for exchange in exchanges} - {""}),
+    }
 
 
 _QUIET = {
@@ -87,25 +87,20 @@ def main() -> int:
     parser.add_argument("--write", action="store_true")
     asked = parser.parse_args()
     names = sorted(path.stem.removeprefix("with_") for path in HERE.glob("with_*.py"))
-    results = []
+    results: list[Result] = []
     for name in asked.only.split(",") if asked.only else names:
         for result in run(name, asked.folder.resolve()):
             results.append(result)
             print(json.dumps(result, ensure_ascii=False), flush=True)
-    if asked.write:
-        RESULTS.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    worked = {
-        (result["framework"], result["api"], case)
-        for result in json.loads(RESULTS.read_text(encoding="utf-8"))
-        for case, fault in result["cases"].items()
-        if not fault
-    }
+    before = kept(RESULTS, *_KEY)
     broken = [
-        f"{result['framework']} {result['api']} {case}: {fault}"
+        f"{result['framework']} {result['api']}, {case}: {fault}"
         for result in results
         for case, fault in result["cases"].items()
-        if fault and (result["framework"], result["api"], case) in worked
+        if fault and before.get(tuple(result[name] for name in _KEY), {"cases": {}})["cases"].get(case) == ""
     ]
+    if asked.write:
+        keep(RESULTS, results, *_KEY)
     print("\n".join(broken) or "nothing that worked is broken")
     return bool(broken)
 
