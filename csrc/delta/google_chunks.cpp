@@ -282,7 +282,7 @@ class GoogleChunks final : public WireWriter {
 
   // Signs the thoughts before it.
   void close_part(std::int32_t choice, std::string& out) {
-    if (!thought(choice).is_empty()) append_field("thoughtSignature", thought(choice).take(), out);
+    if (thought(choice).has_text()) append_field("thoughtSignature", thought(choice).take(), out);
     out += '}';
   }
 
@@ -334,7 +334,7 @@ class GoogleChunks final : public WireWriter {
 
   // `end`: the log-probabilities of the positions before it are due.
   void close_candidate(std::int32_t choice, bool is_last, std::uint64_t end, std::string& out) {
-    if (out.back() == '[' || (is_last && !thought(choice).is_empty())) {
+    if (out.back() == '[' || (is_last && thought(choice).has_text())) {
       out += out.back() == '[' ? "{\"text\":\"\"" : ",{\"text\":\"\"";
       close_part(choice, out);
     }

@@ -44,7 +44,8 @@ class ThoughtSignature {
     return taken;
   }
 
-  bool is_empty() const { return hash_ == kEmpty; }
+  /// Whether it carries a text.
+  bool has_text() const { return !carried_.empty(); }
 
   static std::string of(std::string_view text) {
     ThoughtSignature signature;

@@ -259,7 +259,7 @@ def read_google(wire: bytes, *, n: int = 1) -> list[Assembled]:
         assert candidate["content"].keys() == {"role", "parts"}
         assert candidate["content"]["role"] == "model"
         (part,) = candidate["content"]["parts"]
-        is_signed = bool(thoughts[candidate["index"]].strip()) and (
+        is_signed = bool(thoughts[candidate["index"]]) and (
             "finishReason" in candidate or "name" in part.get("functionCall", ())
         )
         assert ("thoughtSignature" in part) == is_signed, (
