@@ -281,6 +281,7 @@ async def test_sampling_reaches_the_model(client: Any, model: ScriptedModel) -> 
         ({"thinkingBudget": 5}, True),
         ({"thinkingLevel": "LOW"}, True),
         ({"thinkingLevel": "MINIMAL"}, True),
+        ({"thinkingLevel": "high"}, True),
         ({"thinking_level": "THINKING_LEVEL_UNSPECIFIED"}, None),
         ({}, None),
     ],

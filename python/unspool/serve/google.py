@@ -105,7 +105,7 @@ class ThinkingConfig(Wire, kw_only=True):
 
     include_thoughts: Annotated[Any, wish(True, why="thoughts are always sent")] = None
     thinking_budget: int | None = None
-    thinking_level: Literal["THINKING_LEVEL_UNSPECIFIED", "MINIMAL", "LOW", "MEDIUM", "HIGH"] | None = None
+    thinking_level: str | None = None
 
 
 class GenerationConfig(SamplingFields, kw_only=True):
@@ -195,9 +195,9 @@ def _read(body: GoogleRequest, model: str, stream: bool, sse: bool) -> Generatio
 
 
 def _effort(thinking: ThinkingConfig) -> str | None:
-    level, budget = thinking.thinking_level, thinking.thinking_budget
-    if level is not None and level != "THINKING_LEVEL_UNSPECIFIED":
-        return level.lower()
+    level, budget = (thinking.thinking_level or "").lower(), thinking.thinking_budget  # clients write either
+    if level and level != "thinking_level_unspecified":
+        return level
     return None if budget is None or budget < 0 else "medium" if budget else "none"
 
 
