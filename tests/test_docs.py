@@ -44,6 +44,11 @@ def test_the_page_of_commands_is_made_from_their_help() -> None:
     )
 
 
+def test_the_page_of_agents_is_made_from_what_runs() -> None:
+    made = load_maker("make_agents").make()
+    assert (DOCS / "agents.md").read_text(encoding="utf-8") == made, "run python docs/make_agents.py"
+
+
 def test_the_page_of_examples_is_made_from_the_files() -> None:
     page = (DOCS / "formats-by-example.md").read_text(encoding="utf-8")
     assert load_maker().examples_page() == page, "run python docs/make_formats.py"
