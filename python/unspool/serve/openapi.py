@@ -84,6 +84,8 @@ def openapi() -> dict[str, Any]:
         paths[path] = {"get": _plain(path, summary)}
     stored = "/v1/responses/{id}"
     paths[stored]["delete"] = _plain(stored, "Delete a stored response.")
+    # Google's SDKs ask for either version.
+    paths |= {path.replace("/v1beta/", "/v1/"): item for path, item in paths.items() if ":" in path}
     info = {"title": "unspool", "version": __version__}
     return {"openapi": "3.1.0", "info": info, "paths": paths, "components": {"schemas": schemas}}
 
