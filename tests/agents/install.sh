@@ -5,7 +5,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1/python"
 cd "$1"
 cp "$here"/package.json "$here"/package-lock.json .
-npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+# Not `npm ci`: it wants optional packages of other systems in the lock file, and not every registry has them all.
+npm install --no-save --ignore-scripts --no-audit --no-fund --loglevel=error
 # These two put their binary in its place; no other script of a package is run.
 node node_modules/opencode-ai/postinstall.mjs
 node node_modules/@anthropic-ai/claude-code/install.cjs
