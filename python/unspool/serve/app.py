@@ -99,7 +99,7 @@ def create_app(
             Middleware(RequestIds),
             *_cross_origin(options),
             Middleware(Measured, state=state, paths=[route.path for route in api]),
-            Middleware(SaidIgnored, state=state),
+            Middleware(SaidIgnored, counter=state.metrics.ignored, is_strict=options.strict_requests),
             Middleware(ReportedErrors),
             Middleware(Guard, state=state),
             Middleware(ApiKeys, keys=options.api_keys, open_paths=OPEN_PATHS if has_page else ()),

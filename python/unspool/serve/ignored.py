@@ -14,8 +14,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from unspool.serve.request_ids import current_request_id
 
 if TYPE_CHECKING:
+    from prometheus_client import Counter
+
     from unspool.serve.api_errors import ApiError
-    from unspool.serve.state import ServerState
 
 __all__ = ["SaidIgnored", "ignore"]
 
@@ -47,16 +48,17 @@ def ignore(field: str, error: ApiError, label: str = "") -> None:
 class SaidIgnored:
     """Sends `x-unspool-ignored`, logs one line, and counts."""
 
-    def __init__(self, app: ASGIApp, state: ServerState) -> None:
+    def __init__(self, app: ASGIApp, counter: Counter, is_strict: bool) -> None:
         self._app = app
-        self._state = state
+        self._counter = counter
+        self._is_strict = is_strict
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         fields: dict[str, str] = {}
-        _ignored.set(None if self._state.options.strict_requests else fields)
+        _ignored.set(None if self._is_strict else fields)
 
         async def watched(message: Message) -> None:
             if fields and message["type"] == "http.response.start":
@@ -69,4 +71,4 @@ class SaidIgnored:
             if fields:
                 _log.info("ignored %s request %s", ", ".join(fields), current_request_id.get())
             for label in set(fields.values()):
-                self._state.metrics.ignored.labels(label).inc()
+                self._counter.labels(label).inc()
