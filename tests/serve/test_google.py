@@ -366,6 +366,8 @@ async def test_what_changes_nothing_is_said(client: Any) -> None:
     ("change", "status", "says"),
     [
         ({"contents": []}, 400, "'contents' is empty"),
+        # A client that lets Google search would take the answer for what was found.
+        ({"tools": [{"googleSearch": {}}]}, 400, "'tools' has only google_search"),
         (
             {"contents": [{"role": "model", "parts": [{"functionCall": {"name": "f"}}]}]},
             400,

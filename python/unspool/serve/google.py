@@ -156,7 +156,15 @@ def read_google_request(
     Args:
         model, stream, sse: As the URL has them; without `sse` a stream is a JSON array.
     """
-    return _read(take(GoogleRequest, _in_snake_case(data)), model, stream, sse)
+    read = _in_snake_case(data)
+    body = take(GoogleRequest, read)
+    kinds = {kind for tool in read.get("tools") or () for kind in tool}
+    if kinds and "function_declarations" not in kinds:
+        raise ApiError(
+            400, f"'tools' has only {', '.join(sorted(kinds))}, which this server does not have; send 'function_declarations'",
+            code="unsupported_tool", param="tools",
+        )  # fmt: skip
+    return _read(body, model, stream, sse)
 
 
 def read_google_count(data: Any, model: str) -> GenerationRequest:
