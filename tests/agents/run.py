@@ -137,6 +137,12 @@ class Run:
             self.faults += filter(None, [exchange.fault])
 
 
+def listen_to_interrupts() -> None:
+    """Agents would ignore an interrupt as this process does, which a shell may have begun in the background."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def _leaves(process: subprocess.Popen[str], model: ScriptedModel) -> bool:
     """Interrupts the agent in the middle of an answer: whether the model stops then."""
 
@@ -179,6 +185,7 @@ def main() -> int:
         if not only - {agent.id, api.name, template}
     ]
     results = []
+    listen_to_interrupts()
     with ThreadPoolExecutor(asked.at_once) as pool:
         for run in pool.map(Run.run, runs):
             results.append(run.result)

@@ -15,7 +15,7 @@ pytest.importorskip("httpx")
 
 from .agent import Agent, Api, Call, agents, filled
 from .model import Step
-from .run import MODELS, Run
+from .run import MODELS, Run, listen_to_interrupts
 from .scenario import thoughts_of, work
 from .server import Exchange
 
@@ -81,6 +81,7 @@ def small(tmp_path: Path, **more: Any) -> Agent:
 
 @pytest.mark.parametrize("template", MODELS)
 def test_an_agent_that_does_all(tmp_path: Path, template: str) -> None:
+    listen_to_interrupts()
     agent = small(tmp_path)
     result = Run(agent, agent.apis[0], template, tmp_path).run().result
     assert result["done"] == dict.fromkeys(["command", "file", "two calls", "end", "abort"], True)
