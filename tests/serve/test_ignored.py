@@ -114,6 +114,23 @@ async def test_the_header_is_bounded_and_plain(client: Any) -> None:
     assert "x-evil" not in answer.headers
 
 
+async def test_many_unknown_fields_are_compared_a_few_times(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from unspool.serve import wire
+
+    compared = []
+    monkeypatch.setattr(wire, "_is_misspelt", lambda *names: compared.append(names))
+    messages = [{"role": "user", "content": "x", "new": 1}] * 5000
+    answer = await client.post("/v1/chat/completions", json={**CHAT, "messages": messages})
+    assert answer.headers["x-unspool-ignored"] == "messages[0].new"
+    assert len(compared) < 10
+    fields = {f"field_of_next_month_{index}": index for index in range(1000)}
+    answer = await client.post("/v1/chat/completions", json={**CHAT, **fields, "x" * 1_000_000: 1})
+    assert answer.status_code == 200
+    assert len(compared) < 20 * 100
+
+
 @pytest.mark.parametrize(
     ("path", "name", "meant"),
     [

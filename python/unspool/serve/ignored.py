@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from unspool.serve.api_errors import ApiError
 
-__all__ = ["SaidIgnored", "ignore"]
+__all__ = ["SaidIgnored", "ignore", "is_noted"]
 
 _log = logging.getLogger("unspool.serve")
 
@@ -26,23 +27,34 @@ _log = logging.getLogger("unspool.serve")
 _MOST_FIELDS = 20
 _LONGEST_NAME = 60
 
-# The label of each field by its place; None: what is ignored is refused.
-_ignored: ContextVar[dict[str, str] | None] = ContextVar("unspool_ignored", default=None)
+# Each field and its label, by its place in any list; None: what is ignored is refused.
+_ignored: ContextVar[dict[str, tuple[str, str]] | None] = ContextVar("unspool_ignored", default=None)
 
 
 def ignore(field: str, error: ApiError, label: str = "") -> None:
     """Note that a field changes nothing.
 
     Args:
-        field: Its place in the request, such as "tools[2] (web_search)".
+        field: Its place in the request, such as "tools[2] (web_search)". Of a list, the first one is said.
         error: Says why; raised if requests are strict, and outside of the server.
         label: Its name in the metric; "": the field. Only names of ours, since each is a time series.
     """
     fields = _ignored.get()
     if fields is None:
         raise error
-    if len(fields) < _MOST_FIELDS:
-        fields[quote(field[:_LONGEST_NAME], safe="[](). ")] = label or re.sub(r"\[\d+\]| \(.*", "", field)
+    if not is_noted(field):
+        said = quote(field[:_LONGEST_NAME], safe="[](). ")
+        fields[_place(field)] = said, label or re.sub(r"\[\d+\]| \(.*", "", field)
+
+
+def is_noted(field: str) -> bool:
+    """Whether a field needs no further look: its like is noted, or the most are."""
+    fields = _ignored.get()
+    return fields is not None and (len(fields) >= _MOST_FIELDS or _place(field) in fields)
+
+
+def _place(field: str) -> str:
+    return re.sub(r"\[\d+\]", "[]", field[:_LONGEST_NAME])
 
 
 class SaidIgnored:
@@ -57,18 +69,22 @@ class SaidIgnored:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        fields: dict[str, str] = {}
+        fields: dict[str, tuple[str, str]] = {}
         _ignored.set(None if self._is_strict else fields)
 
         async def watched(message: Message) -> None:
             if fields and message["type"] == "http.response.start":
-                MutableHeaders(scope=message)["x-unspool-ignored"] = ", ".join(fields)
+                MutableHeaders(scope=message)["x-unspool-ignored"] = _listed(fields)
             await send(message)
 
         try:
             await self._app(scope, receive, watched)
         finally:
             if fields:
-                _log.info("ignored %s request %s", ", ".join(fields), current_request_id.get())
-            for label in set(fields.values()):
+                _log.info("ignored %s request %s", _listed(fields), current_request_id.get())
+            for label in {label for _, label in fields.values()}:
                 self._counter.labels(label).inc()
+
+
+def _listed(fields: Mapping[str, tuple[str, str]]) -> str:
+    return ", ".join(said for said, _ in fields.values())

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Meta, inspect
 
 from unspool.serve.api_errors import ApiError
-from unspool.serve.ignored import ignore
+from unspool.serve.ignored import ignore, is_noted
 
 __all__ = ["Exact", "Ignored", "SentBack", "Wire", "kinds", "refused", "take", "unfit", "wish"]
 
@@ -196,6 +196,8 @@ def _accept(value: Any, shape: _Shape, path: str) -> Any:
 
 
 def _ignore_unknown(path: str, name: str, missing: frozenset[str]) -> None:
+    if is_noted(path):
+        return
     error = unfit(path, f"unknown field: '{path}'; nothing is ignored here, so leave it out")
     if meant := next((one for one in missing if _is_misspelt(name, one)), None):
         raise unfit(path, f"unknown field: '{path}'; is '{meant}' meant?")
@@ -204,7 +206,7 @@ def _ignore_unknown(path: str, name: str, missing: frozenset[str]) -> None:
 
 def _is_misspelt(name: str, known: str) -> bool:
     """Whether one letter more, fewer, another or in another place, or the style of writing, sets them apart."""
-    left, right = (re.sub("[-_]", "", text).lower() for text in (name, known))
+    left, right = (re.sub("[-_]", "", text[:_LONGEST]).lower() for text in (name, known))
     if left == right:
         return True
     if min(len(left), len(right)) < _LEAST_LETTERS or abs(len(left) - len(right)) > 1:
@@ -218,6 +220,7 @@ def _is_misspelt(name: str, known: str) -> bool:
 
 # A short name may be one letter from a name that a client adds, as `speed` is from `seed`.
 _LEAST_LETTERS = 5
+_LONGEST = 64  # no name of ours is longer
 _LEFT_OUT = object()
 
 
