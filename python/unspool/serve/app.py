@@ -166,7 +166,12 @@ async def _answer(request: Request, reader: Callable[[Any], GenerationRequest] |
     state = state_of(request)
     state.check_ready()
     state.limits.check_room()  # before the body is read
-    read = await read_body(request, reader or state.responses.reader(key_of(request)))
+    if reader is not None:
+        read = await read_body(request, reader)
+    else:  # stored items are read with the body's
+        read = await read_body(
+            request, state.responses.reader(key_of(request)), is_slow=state.responses.is_on
+        )
     model = await state.find_model(read.model)
     return Answer(state, read, model, request.scope["unspool.metrics"])
 

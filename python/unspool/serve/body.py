@@ -26,8 +26,11 @@ _LONG_BYTES = 64 * 1024
 _ID_FIELDS = ("prompt", "tokens")
 
 
-async def read_body(request: Request, read: Callable[[Any], _T]) -> _T:
+async def read_body(request: Request, read: Callable[[Any], _T], *, is_slow: bool = False) -> _T:
     """Receive the body, parse it, and return `read` of it.
+
+    Args:
+        is_slow: `read` reads more than the body, so it runs in a thread.
 
     Raises:
         ApiError: 408, the body is late; 413, it is too long; 415, the content type is another; 422, it is not JSON, or
@@ -44,7 +47,7 @@ async def read_body(request: Request, read: Callable[[Any], _T]) -> _T:
             request.scope["unspool.body"] = data
         return read(data)
 
-    if len(raw) > _LONG_BYTES:
+    if is_slow or len(raw) > _LONG_BYTES:
         return await anyio.to_thread.run_sync(parse, limiter=state.parsing)
     return parse()
 

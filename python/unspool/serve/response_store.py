@@ -52,6 +52,11 @@ class ResponseStore:
         self._size = 0
         self._lock = threading.Lock()  # long bodies are read in threads
 
+    @property
+    def is_on(self) -> bool:
+        """Whether anything is kept."""
+        return self._most_bytes > 0
+
     def reader(self, key: str) -> Callable[[Any], GenerationRequest]:
         """A reader of Responses' bodies that may continue a stored response."""
 
@@ -59,7 +64,7 @@ class ResponseStore:
             if not isinstance(data, dict):
                 return read_response_request(data)
             previous, is_kept = data.get("previous_response_id"), data.get("store") is not False
-            if is_kept and not self._most_bytes:
+            if is_kept and not self.is_on:
                 if data.get("store") is not None:
                     ignore("store", ApiError(400, _NOTHING_KEPT, code="unsupported_parameter", param="store"))
                 is_kept = False
@@ -117,7 +122,7 @@ class ResponseStore:
         Raises:
             ApiError: 404, it is not here; says why.
         """
-        if not self._most_bytes:
+        if not self.is_on:
             raise _not_found(_NOTHING_KEPT, param)
         with self._lock:
             kept = self._kept.get((key, id))
