@@ -133,7 +133,7 @@ void Format::check_strict() const {
 
 // Letters, digits, the space and punctuation close neither JSON nor Python nor a line.
 void Format::find_quiet_bytes() {
-  if (has_bare_calls_) return;  // any letter may begin a call
+  if (has_bare_calls_ || others_) return;  // any letter may begin a call
   const auto may_begin = [](const Tables& tables, unsigned char byte) {
     return tables.by_text.may_begin(byte) || (tables.by_id && tables.by_id->may_begin(byte));
   };

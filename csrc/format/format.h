@@ -103,7 +103,7 @@ class Format {
   bool has_bare_calls_ = false;
   bool has_section_calls_ = false;
   bool is_strict_ = false;
-  std::array<bool, 256> quiet_bytes_{};  // all false if calls may have no opener
+  std::array<bool, 256> quiet_bytes_{};  // all false if a call may begin with any byte
 };
 
 }  // namespace unspool
