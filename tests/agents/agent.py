@@ -54,10 +54,12 @@ class Agent:
 
     Attributes:
         command: What a user types; `headless` makes of it a run that asks nobody.
+        resume: As `headless`, for the next turn of its last session; [] if only a terminal resumes one.
         shell, write, end: Calls with COMMAND, PATH and TEXT to be filled in.
         answer: Where it has no tools: the text that writes a file.
         quiet: Variables and files that keep it off the network, for tests alone.
         is_python: Whether the package is PyPI's.
+        loses: Characters that break the sessions that it keeps.
     """
 
     id: str
@@ -70,9 +72,11 @@ class Agent:
     shell: Call | None = None
     write: Call | None = None
     end: Call | None = None
+    resume: list[str] = field(default_factory=list)
     answer: str = ""
     quiet: Mapping[str, Any] = field(default_factory=dict)
     is_python: bool = False
+    loses: str = ""
 
     @property
     def version(self) -> str:

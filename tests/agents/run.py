@@ -25,7 +25,7 @@ from typing import Any
 from .agent import Agent, Api, agents, filled
 from .model import ScriptedModel, Step
 from .results import Result, keep, kept
-from .scenario import found, slow, thoughts_of, work
+from .scenario import NEXT_PROMPT, PROMPT, again, found, remembered, slow, thoughts_of, work
 from .server import Exchange, serving
 
 RESULTS = Path(__file__).with_name("results.json")
@@ -33,7 +33,6 @@ RESULTS = Path(__file__).with_name("results.json")
 MODELS = {"switch": "qwen3", "no switch": "minimax_m2"}
 _KEY = ("agent", "api", "template")
 _NAME = "scripted"
-_PROMPT = "Do what is to be done."
 _LONGEST_S = 90
 _DELAY_S = 0.05
 # Whatever else an agent asks for ends at once, as without a network.
@@ -58,6 +57,7 @@ class Run:
     folder: Path
     done: dict[str, bool] = field(default_factory=dict)
     thoughts: str = ""
+    earlier_thoughts: str = ""
     ignored: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
 
@@ -66,39 +66,57 @@ class Run:
         """What is kept of it."""
         return {
             "agent": self.agent.id, "api": self.api.name, "template": self.template, "done": self.done,
-            "thoughts": self.thoughts, "ignored": sorted(set(self.ignored)), "faults": sorted(set(self.faults)),
+            "thoughts": self.thoughts, "earlier_thoughts": self.earlier_thoughts,
+            "ignored": sorted(set(self.ignored)), "faults": sorted(set(self.faults)),
         }  # fmt: skip
 
     def run(self) -> Run:
-        """The work, and then a long answer that the agent leaves."""
+        """The work, a second turn, and then a long answer that the agent leaves."""
         name = f"{self.agent.id}-{self.api.name}-{self.template}".replace(" ", "_")
         home = self.folder / "runs" / name
         shutil.rmtree(home, ignore_errors=True)
         steps = work(self.agent, home / "work")
-        with self._begun(home, steps) as (model, process, exchanges):
+        model, exchanges, said = self._to_its_end(home, steps)
+        self.done = found(self.agent, home / "work", model.prompts, said)
+        self.thoughts = thoughts_of(steps, model.prompts, exchanges)
+        if self.agent.resume:
+            model, exchanges, said = self._to_its_end(home, again(steps), is_next=True)
+            # Whatever it asks after that is not of the turn.
+            first = model.prompts[:1]
+            self.done["second turn"] = remembered(steps, first, said)
+            self.earlier_thoughts = thoughts_of(steps, first, exchanges)
+        with self._begun(home, slow(self.agent), delay_s=_DELAY_S) as (model, process, _):
+            self.done["abort"] = _leaves(process, model)
+        return self
+
+    def _to_its_end(
+        self, home: Path, steps: list[Step], is_next: bool = False
+    ) -> tuple[ScriptedModel, list[Exchange], str]:
+        """What the model and the server were asked, and what the agent said."""
+        with self._begun(home, steps, is_next) as (model, process, exchanges):
             try:
                 said, _ = process.communicate(timeout=_LONGEST_S)
             except subprocess.TimeoutExpired:
                 self.faults.append(f"it does not end within {_LONGEST_S} s")
-                os.killpg(process.pid, signal.SIGKILL)
+                _end(process, home)
                 said, _ = process.communicate()
-        (home / "said.txt").write_text(said, encoding="utf-8")
+        with (home / "said.txt").open("a", encoding="utf-8") as log:
+            log.write(said)
         if not model.prompts and not self.faults:
             self.faults.append(f"it asks for nothing, and says: {said[-300:]}")
-        self.done = found(self.agent, home / "work", model.prompts, said)
-        self.thoughts = thoughts_of(steps, model.prompts, exchanges)
-        with self._begun(home, slow(self.agent), _DELAY_S) as (model, process, _):
-            self.done["abort"] = _leaves(process, model)
-        return self
+        return model, exchanges, said
 
     @contextlib.contextmanager
     def _begun(
-        self, home: Path, steps: list[Step], delay_s: float = 0.0
+        self, home: Path, steps: list[Step], is_next: bool = False, delay_s: float = 0.0
     ) -> Iterator[tuple[ScriptedModel, subprocess.Popen[str], list[Exchange]]]:
         """A server around a scripted model, the agent at work on it, and what it asks."""
         model = ScriptedModel(MODELS[self.template], steps, self.template == "switch", delay_s)
         with serving({_NAME: model}) as (address, exchanges):
-            names = {"http://127.0.0.1:11556": address, "MODEL": _NAME, "~/": f"{home}/", "PROMPT": _PROMPT}
+            names = {
+                "http://127.0.0.1:11556": address, "MODEL": _NAME, "~/": f"{home}/",
+                "PROMPT": NEXT_PROMPT if is_next else PROMPT,
+            }  # fmt: skip
             api, quiet = filled(asdict(self.api), names), filled(dict(self.agent.quiet), names)
             files = {**quiet.get("files", {}), **({api["file"]: api["text"]} if api["file"] else {})}
             for path, text in files.items():
@@ -118,18 +136,19 @@ class Run:
             }  # fmt: skip
             subprocess.run(["git", "init", "-q"], cwd=home / "work", check=True)
             if api["first"]:
-                subprocess.run(api["first"], **start, timeout=_LONGEST_S, check=False)
-            command, *arguments = filled(
-                [*self.agent.command, *self.api.arguments, *self.agent.headless], names
-            )
+                # Nobody reads what it writes: a daemon that it leaves behind would keep a pipe open.
+                silent = {**start, "stdout": subprocess.DEVNULL}
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    subprocess.run(api["first"], **silent, timeout=_LONGEST_S, check=False)
+            more = self.agent.resume if is_next else self.agent.headless
+            command, *arguments = filled([*self.agent.command, *self.api.arguments, *more], names)
             if not any((bin / command).exists() for bin in bins):
                 raise FileNotFoundError(f"{command} is not in {bins[self.agent.is_python]}: run install.sh")
             with subprocess.Popen([command, *arguments], **start) as process:
                 try:
                     yield model, process, exchanges
                 finally:
-                    with contextlib.suppress(ProcessLookupError):
-                        os.killpg(process.pid, signal.SIGKILL)
+                    _end(process, home)
         with (home / "exchanges.jsonl").open("a", encoding="utf-8") as log:
             log.writelines(exchange.to_json() + "\n" for exchange in exchanges)
         for exchange in exchanges:
@@ -137,10 +156,20 @@ class Run:
             self.faults += filter(None, [exchange.fault])
 
 
-def listen_to_interrupts() -> None:
-    """Agents would ignore an interrupt as this process does, which a shell may have begun in the background."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+def heed_interrupts() -> None:
+    """A shell has its background jobs ignore SIGINT, and whatever they start does so too."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _end(process: subprocess.Popen[str], home: Path) -> None:
+    """Kills the agent, and whatever else has its home: a daemon is in a process group of its own."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    for environ in Path("/proc").glob("[0-9]*/environ"):
+        # It may have ended, or be another user's.
+        with contextlib.suppress(OSError):
+            if f"HOME={home}".encode() in environ.read_bytes().split(b"\0"):
+                os.kill(int(environ.parent.name), signal.SIGKILL)
 
 
 def _leaves(process: subprocess.Popen[str], model: ScriptedModel) -> bool:
@@ -176,6 +205,7 @@ def main() -> int:
     parser.add_argument("--at-once", type=int, default=os.cpu_count())
     parser.add_argument("--write", action="store_true")
     asked = parser.parse_args()
+    heed_interrupts()
     only = {word for word in asked.only.split(",") if word}
     runs = [
         Run(agent, api, template, asked.folder.resolve())
@@ -185,7 +215,6 @@ def main() -> int:
         if not only - {agent.id, api.name, template}
     ]
     results = []
-    listen_to_interrupts()
     with ThreadPoolExecutor(asked.at_once) as pool:
         for run in pool.map(Run.run, runs):
             results.append(run.result)
@@ -200,10 +229,11 @@ def main() -> int:
 def _broken(result: Result) -> Iterator[str]:
     """What the kept result has, and this one has not."""
     key = tuple(result[name] for name in _KEY)
-    before = kept(RESULTS, *_KEY).get(key, {"done": {}, "thoughts": ""})
+    before = kept(RESULTS, *_KEY).get(key, {"done": {}})
     lost = [name for name, done in before["done"].items() if done and not result["done"].get(name)]
-    if before["thoughts"] == "kept" != result["thoughts"]:
-        lost.append(f"thoughts, now {result['thoughts']}")
+    for name in ("thoughts", "earlier_thoughts"):
+        if before.get(name) == "kept" != result[name]:
+            lost.append(f"{name}, now {result[name]}")
     if lost:
         yield f"{' '.join(key)}: {', '.join(lost)}; {result['faults']}"
 

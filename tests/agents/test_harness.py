@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
+import signal
+import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +19,7 @@ pytest.importorskip("httpx")
 
 from .agent import Agent, Api, Call, agents, filled
 from .model import Step
-from .run import MODELS, Run, listen_to_interrupts
+from .run import MODELS, Run, heed_interrupts
 from .scenario import thoughts_of, work
 from .server import Exchange
 
@@ -25,11 +29,13 @@ pytestmark = [
 ]
 
 SMALL = r"""
-import json, os, subprocess, sys
+import json, os, pathlib, subprocess, sys
 import httpx
 
 tools = [{"type": "function", "function": {"name": "sh", "parameters": {"type": "object", "properties": {"c": {"type": "string"}}}}}]
-messages = [{"role": "user", "content": sys.argv[-1]}]
+session = pathlib.Path("session.json")
+messages = json.loads(session.read_text()) if "-c" in sys.argv else []
+messages.append({"role": "user", "content": sys.argv[-1]})
 body = {"model": os.environ["NAME"], "tools": tools, **json.loads(os.environ["MORE"])}
 while True:
     message = {"role": "assistant", "content": "", "reasoning_content": "", "tool_calls": []}
@@ -53,6 +59,7 @@ while True:
     messages.append(message)
     if not message["tool_calls"]:
         print(message["content"])
+        session.write_text(json.dumps(messages[int(os.environ.get("FROM", "0")):]))
         break
     for call in message["tool_calls"]:
         done = subprocess.run(json.loads(call["function"]["arguments"])["c"], shell=True, capture_output=True, text=True)
@@ -75,23 +82,51 @@ def small(tmp_path: Path, **more: Any) -> Agent:
     }
     return Agent(
         id="small", name="Small", package="small", home_page="", command=["small"], headless=["PROMPT"],
-        apis=[Api("chat", env=env)], shell=Call("sh", {"c": "COMMAND"}), is_python=True,
+        resume=["-c", "PROMPT"], apis=[Api("chat", env=env)], shell=Call("sh", {"c": "COMMAND"}), is_python=True,
     )  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _ignored_interrupts() -> Iterator[None]:
+    """As in a background job of a shell."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    heed_interrupts()
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.parametrize("template", MODELS)
 def test_an_agent_that_does_all(tmp_path: Path, template: str) -> None:
-    listen_to_interrupts()
     agent = small(tmp_path)
     result = Run(agent, agent.apis[0], template, tmp_path).run().result
-    assert result["done"] == dict.fromkeys(["command", "file", "two calls", "end", "abort"], True)
-    assert result["thoughts"] == "kept"
+    assert result["done"] == dict.fromkeys(
+        ["command", "file", "two calls", "end", "second turn", "abort"], True
+    )
+    assert result["thoughts"] == result["earlier_thoughts"] == "kept"
     assert result["faults"] == []
 
 
 def test_an_agent_that_forgets_the_thoughts(tmp_path: Path) -> None:
     agent = small(tmp_path, FORGETS="1")
-    assert Run(agent, agent.apis[0], "switch", tmp_path).run().result["thoughts"] == "not sent"
+    result = Run(agent, agent.apis[0], "switch", tmp_path).run().result
+    assert result["thoughts"] == result["earlier_thoughts"] == "not sent"
+
+
+@pytest.mark.parametrize("first", [1, 8])
+def test_an_agent_that_forgets_the_beginning(tmp_path: Path, first: int) -> None:
+    agent = small(tmp_path, FROM=str(first))
+    done = Run(agent, agent.apis[0], "switch", tmp_path).run().done
+    assert [name for name, is_done in done.items() if not is_done] == ["second turn"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it reads /proc")
+def test_a_daemon_of_an_agent_ends(tmp_path: Path) -> None:
+    agent = small(tmp_path)
+    run = Run(agent, agent.apis[0], "switch", tmp_path)
+    command, env = ["sleep", "1000"], {**os.environ, "HOME": str(tmp_path)}
+    with subprocess.Popen(command, env=env, start_new_session=True) as daemon, run._begun(tmp_path, [Step()]):
+        pass
+    assert daemon.returncode == -signal.SIGKILL
 
 
 def test_an_agent_that_is_refused(tmp_path: Path) -> None:
@@ -121,7 +156,8 @@ def test_the_files_of_the_agents(agent: Agent, tmp_path: Path) -> None:
     assert agent.version.replace(".", "").isdigit()
     names = {"http://127.0.0.1:11556": "ADDRESS", "MODEL": "M", "~/": "H", "PROMPT": "P"}
     for api in agent.apis:
-        given = [*agent.command, *agent.headless, api.text, *api.env.values(), *api.arguments, *api.first]
+        given = [*agent.command, *agent.headless, *agent.resume, api.text, *api.env.values(), *api.arguments]
+        given += api.first
         text = json.dumps(filled(given, names))
         assert "ADDRESS" in text
         assert not any(name in text for name in names)
