@@ -20,14 +20,16 @@ Coding agents work with [`unspool serve`](server.md) as they are. Below are the 
 name of the model, and `none` stands for the key, which the server ignores unless it was started with `--api-key`.
 
 `python -m tests.agents.run FOLDER` runs every agent without a network, against the server around a model that writes a
-script: a command, a file with every kind of character, two calls at once, an end; and a long answer that the agent
-leaves, so that the model must stop. The model's chat template can switch the reasoning off, or it cannot. This is what
-came of it:
+script: a command, a file with every kind of character, two calls at once, an end; then a second prompt to the same
+session; and a long answer that the agent leaves, so that the model must stop. The model's chat template can switch the
+reasoning off, or it cannot. This is what came of it:
 
 """
 NOTES = """
 - Thoughts are the model's reasoning before a call. Models are trained to see it when the call's result comes back. _Not
   sent_: the agent drops it. _As text_: the agent sends it as text.
+- _In the second turn_: whether the agent still sends the thoughts of the first one. Most chat templates leave those out.
+  _No second turn_: the agent resumes no session without a terminal.
 - _Ignored_ is what the agent asks for and what changes nothing. The header `x-unspool-ignored` of an answer names it
   ([fields](server.md#fields)).
 - _No switch_ is the model that always reasons.
@@ -50,14 +52,14 @@ LANGUAGES = {".json": "json", ".toml": "toml", ".yaml": "yaml"}
 
 def table() -> Iterator[str]:
     """A row for each agent and API."""
-    yield "| agent | API | works | the model's thoughts come back | ignored |\n|---|---|---|---|---|\n"
+    yield "| agent | API | works | thoughts come back | in the second turn | ignored |\n|---|---|---|---|---|---|\n"
     results = kept(ROOT / "tests/agents/results.json", "agent", "api", "template")
     for agent in agents():
         for api in agent.apis:
             runs = [run for key, run in results.items() if key[:2] == (agent.id, api.name)]
             yield (
                 f"| [{agent.name}](#{agent.name.lower().replace(' ', '-')}) {agent.version} | {APIS[api.name]} | "
-                f"{_both(runs, _works)} | {_both(runs, _thoughts)} | {_both(runs, _ignored)} |\n"
+                f"{_both(runs, _works)} | {_both(runs, _thoughts)} | {_both(runs, _earlier)} | {_both(runs, _ignored)} |\n"
             )
     yield NOTES
 
@@ -90,11 +92,17 @@ def _works(run: Result) -> str:
     missing = [name for name, is_done in run["done"].items() if not is_done]
     if missing:
         return f"not: {', '.join(missing)}"
-    return "all" if "command" in run["done"] else f"{', '.join(run['done'])}: it has no tools"
+    if "command" not in run["done"]:
+        return f"{', '.join(run['done'])}: it has no tools"
+    return "all" if "second turn" in run["done"] else "all; no second turn"
 
 
-def _thoughts(run: Result) -> str:
-    return {"kept": "yes", "": ""}.get(run["thoughts"], run["thoughts"])
+def _thoughts(run: Result, key: str = "thoughts") -> str:
+    return {"kept": "yes"}.get(run[key], run[key])
+
+
+def _earlier(run: Result) -> str:
+    return _thoughts(run, "earlier_thoughts")
 
 
 def _ignored(run: Result) -> str:
@@ -106,6 +114,9 @@ def section(agent: Agent) -> Iterator[str]:
     yield f"\n## {agent.name}\n\n[{agent.name}]({agent.home_page}) is "
     where = f"PyPI's `{agent.package}`" if agent.is_python else f"npm's `{agent.package}`"
     yield f"{where}.\n"
+    if agent.loses:
+        lost = " or ".join(char if char.isprintable() else f"U+{ord(char):04X}" for char in agent.loses)
+        yield f"\nIn a session that it resumes, text with `{lost}` is missing.\n"
     first = agent.apis[0]
     for api in agent.apis:
         if api.replaced:
