@@ -414,6 +414,12 @@ def test_an_answer_that_the_client_has_begun() -> None:
     assert not read_google_request(HELLO, "m").prefill
 
 
+async def test_a_key_in_the_query_is_compared_as_it_is(make_client: Any, model: ScriptedModel) -> None:
+    client = make_client({"m": model}, api_keys=["wer?", "schlüssel"])
+    for key, status in (("wer?", 200), ("wer€", 401), ("schlüssel", 200), ("schl?ssel", 401)):
+        assert (await client.get("/v1beta/models", params={"key": key})).status_code == status
+
+
 async def test_errors_are_googles(make_client: Any, model: ScriptedModel) -> None:
     client = make_client({"m": model}, api_keys=["secret"])
     answer = await client.post(GENERATE, json=HELLO)

@@ -54,6 +54,15 @@ async def test_a_response_is_continued_read_and_deleted(
         assert second["id"] in answer.json()["error"]["message"]
 
 
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_response_whose_text_looks_like_an_event(make_client: Any, stream: bool) -> None:
+    text = 'event: x\ndata: {"a": 1}\n\ndata: '
+    client = make_client({"m": ScriptedModel(lambda script: script.put(text))}, response_store_mb=1)
+    made = await ask(client, stream=stream)
+    assert (await client.get(f"{PATH}/{made['id']}")).json() == made
+    assert made["output"][0]["content"][0]["text"] == text
+
+
 async def test_nothing_is_kept_unless_it_is_wanted(
     make_client: Any, client: Any, model: ScriptedModel
 ) -> None:

@@ -39,11 +39,13 @@ class ApiKeys:
             headers = Headers(scope=scope)
             kind, _, token = headers.get("authorization", "").partition(" ")
             # A client may send both: Anthropic's SDK does if its environment has a token of another service.
-            given = [token.strip() if kind.lower() == "bearer" else "", headers.get("x-api-key", "")]
-            given += [headers.get("x-goog-api-key", ""), QueryParams(scope["query_string"]).get("key", "")]
-            # Every key is compared, in constant time; a header's bytes are read as Latin-1.
-            pairs = [(key, text.encode("latin-1", "replace")) for key in self._keys for text in given]
-            same = [hmac.compare_digest(key, text) for key, text in pairs]
+            bearer = token.strip() if kind.lower() == "bearer" else ""
+            sent = [bearer, headers.get("x-api-key", ""), headers.get("x-goog-api-key", "")]
+            # A header's bytes are read as Latin-1, a query's as UTF-8.
+            query = QueryParams(scope["query_string"]).get("key", "")
+            given = [*(text.encode("latin-1") for text in sent), query.encode()]
+            # Every key is compared, in constant time.
+            same = [hmac.compare_digest(key, text) for key in self._keys for text in given]
             if any(same):
                 scope["unspool.key"] = str(same.index(True) // len(given))
             else:

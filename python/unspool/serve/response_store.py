@@ -27,6 +27,10 @@ _NOTHING_KEPT = (
 )
 
 
+class _Named(msgspec.Struct):
+    id: str
+
+
 @dataclass(frozen=True, slots=True)
 class _Kept:
     items: bytes  # of the request alone
@@ -105,11 +109,11 @@ class ResponseStore:
         return found
 
     def _keep(self, key: str, items: bytes, previous: str | None, written: bytes) -> None:
-        # The last event of a stream holds the response.
-        _, _, data = written.rpartition(b"data: ")
-        body = msgspec.json.decode(data or written, type=dict[str, msgspec.Raw])
-        raw = bytes(body.get("response", data or written))
-        id = msgspec.json.decode(raw)["id"]
+        # A stream's last event holds the response. JSON has no raw line break, so a line's begin is the wire's own.
+        data = written.rpartition(b"\ndata: ")[2]
+        body = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+        raw = bytes(body.get("response", data))
+        id = msgspec.json.decode(raw, type=_Named).id
         with self._lock:
             self._kept[key, id] = kept = _Kept(items, raw, previous, time.monotonic())
             self._size += kept.size
