@@ -92,6 +92,12 @@ void register_compiled(py::module_& module) {
           },
           py::arg("prompt"))
       .def(
+          "end_of_prompt",
+          [](const Format& self, const std::string& prompt) {
+            return std::string(end_of_prompt(self.program(), prompt));
+          },
+          py::arg("prompt"))
+      .def(
           "ends_reasoning",
           [](const Format& self, const std::string& text, const std::string& before) {
             const std::size_t end = reasoning_end(self.program(), before + text);

@@ -195,6 +195,11 @@ std::vector<PromptTurn> turns_of(const Program& program, std::string_view prompt
   return turns;
 }
 
+std::string_view end_of_prompt(const Program& program, std::string_view prompt) {
+  const Span turn = last_turn(program, prompt);
+  return turn.end == npos ? tags_at_end(program, prompt) : prompt.substr(turn.begin);
+}
+
 PromptTurn turn_without_prompt(const Program& program) {
   if (program.turn.empty()) return {};
   const std::string_view turn = program.turn.front();

@@ -23,6 +23,10 @@ struct PromptTurn {
 /// may have written tags too. If the prompt has neither, this is the format's own turn.
 std::vector<PromptTurn> turns_of(const Program& program, std::string_view prompt);
 
+/// The shortest end of a prompt that has the marker of its last turn; without one, the tags at its
+/// very end. It holds no text of a user before that.
+std::string_view end_of_prompt(const Program& program, std::string_view prompt);
+
 /// The turn if the prompt is unknown.
 PromptTurn turn_without_prompt(const Program& program);
 

@@ -757,6 +757,13 @@ class Format:
     def starts_in_reasoning(self, prompt: str) -> bool:
         """Whether output that follows this prompt starts inside reasoning."""
 
+    def end_of_prompt(self, prompt: str) -> str:
+        """The shortest end of a prompt that has the marker of its last turn; without one, the tags at its very end.
+
+        An answer is read after it as after the whole prompt, except where the format has no marker of a turn and the
+        prompt has opened something earlier.
+        """
+
     def ends_reasoning(self, text: str, before: str = "") -> bool:
         """Whether `text`, a prompt or output that follows `before`, ends the reasoning of its last turn.
 

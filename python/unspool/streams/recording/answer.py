@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from unspool._core import Detokenizer, ToolSchemas, Vocabulary
+from unspool.core.format.compile_format import compile_format
 from unspool.core.stream.message import Message
 from unspool.core.stream.stream_options import PARSER_OPTIONS
 from unspool.core.stream.tool_schemas import read_tool
 from unspool.errors import FormatError
-from unspool.formats.format_file import FormatFile, get_format
-from unspool.streams.parser import Parser
+from unspool.formats.format_file import get_format
 from unspool.streams.recording.redact import redact
 
 __all__ = ["ParserSetup", "message_data", "record_answer"]
@@ -124,47 +124,24 @@ def _text(vocabulary: Vocabulary | None, prompt: str | Sequence[int]) -> str:
 def _beginning(setup: ParserSetup, prompt: str) -> dict[str, Any]:
     """The parser's options and the end of the prompt that belongs to the answer.
 
-    It begins with the last turn's marker; without one it is the markers at the very end, or where the answer starts.
+    Without a marker of the turn or tags at the very end, an option says where the answer starts.
     """
     options = {
         name: _plain(value)
         for name, value in setup.options.items()
         if name in PARSER_OPTIONS and name not in _LEFT_OUT
     }
-    begin = max((prompt.rfind(turn) for turn in _turns(setup.format)), default=-1)
-    end = prompt[begin:] if begin >= 0 else _markers_at_end(setup.format, prompt)
-    if end or not prompt:
-        return {"options": options, "prompt": end or None}
-    probe = Parser(setup.format, prompt=prompt, reasoning=options.get("reasoning"))
-    probe.parse_chunk("x")
-    start = "reasoning" if probe.finish().reasoning else "content"
+    if not prompt:
+        return {"options": options, "prompt": None}
+    format = compile_format(setup.format, reasoning=options.get("reasoning"))
+    if end := format.end_of_prompt(prompt):
+        return {"options": options, "prompt": end}
+    start = "reasoning" if format.starts_in_reasoning(prompt) else "content"
     return {"options": {**options, "start_in": start}, "prompt": None}
 
 
 def _own_markers(format: Any) -> tuple[str, ...]:
     return getattr(getattr(format, "facts", None), "markers", ())
-
-
-def _markers_at_end(format: Any, prompt: str) -> str:
-    at = len(prompt)
-    while (rest := prompt[:at].rstrip()) and (
-        marker := max((text for text in _own_markers(format) if rest.endswith(text)), key=len, default="")
-    ):
-        at = len(rest) - len(marker)
-    return prompt[at:]
-
-
-def _turns(format: Any) -> set[str]:
-    """What opens an answer, without the reasoning's opener, which not every prompt has."""
-    if not isinstance(format, FormatFile):
-        return set()
-    reasoning = format.facts.reasoning
-    openers = reasoning.openers if reasoning else ()
-    return {
-        begin.strip()
-        for turn in format.patterns.get("turn", ())
-        if (begin := min((turn.partition(opener)[0] for opener in openers), key=len, default=turn)).strip()
-    }
 
 
 def _plain(value: Any) -> Any:
