@@ -270,6 +270,28 @@ std::unique_ptr<PyWireWriter> restore(const py::object& snapshot, const py::str&
       new PyWireWriter{restore_wire_writer(state, parsed, read_wire_options(options...)), parsed});
 }
 
+// The arguments of `read_wire_options`, in its order.
+template <typename Define>
+void with_options(Define&& define) {
+  define(py::arg("model"), py::arg("id") = py::none(), py::arg("created") = py::none(),
+         py::arg("n") = 1, py::arg("stream") = true, py::arg("sse") = true,
+         py::arg("include_usage") = false, py::arg("reasoning_field") = "reasoning_content",
+         py::arg("reasoning_events") = "summary", py::arg("prompt_token_count") = 0,
+         py::arg("extra") = py::none(), py::arg("incomplete_calls") = "forward",
+         py::arg("custom_tools") = std::vector<std::string>(), py::arg("namespaces") = Namespaces(),
+         py::arg("stream_arguments") = false);
+}
+
+template <typename... Options>
+constexpr auto maker(WireOptions (*)(Options...)) {
+  return &make_writer<std::remove_cvref_t<Options>...>;
+}
+
+template <typename... Options>
+constexpr auto restorer(WireOptions (*)(Options...)) {
+  return &restore<std::remove_cvref_t<Options>...>;
+}
+
 py::bytes begin(PyWireWriter& self) {
   return written(self, [](auto& native, auto& out) { native.begin(out); });
 }
@@ -326,32 +348,12 @@ std::unique_ptr<PyWireWriter> fork_writer(const PyWireWriter& self) {
 
 void register_wire(py::module_& module) {
   py::class_<PyWireWriter> writer(module, "WireWriter", py::is_final());
-  writer
-      .def(py::init(&make_writer<py::str, py::object, py::object, py::object, bool, bool, bool,
-                                 std::string, py::str, py::object, py::object, py::str,
-                                 std::vector<std::string>, Namespaces, bool>),
-           py::arg("protocol"), py::kw_only(), py::arg("model"), py::arg("id") = py::none(),
-           py::arg("created") = py::none(), py::arg("n") = 1, py::arg("stream") = true,
-           py::arg("sse") = true, py::arg("include_usage") = false,
-           py::arg("reasoning_field") = "reasoning_content",
-           py::arg("reasoning_events") = "summary", py::arg("prompt_token_count") = 0,
-           py::arg("extra") = py::none(), py::arg("incomplete_calls") = "forward",
-           py::arg("custom_tools") = std::vector<std::string>(),
-           py::arg("namespaces") = Namespaces(), py::arg("stream_arguments") = false)
-      .def("snapshot", &snapshot_writer, py::kw_only(), py::arg("key") = py::bytes())
-      .def_static("restore",
-                  &restore<py::str, py::object, py::object, py::object, bool, bool, bool,
-                           std::string, py::str, py::object, py::object, py::str,
-                           std::vector<std::string>, Namespaces, bool>,
-                  py::arg("snapshot"), py::arg("protocol"), py::kw_only(),
-                  py::arg("key") = py::bytes(), py::arg("model"), py::arg("id") = py::none(),
-                  py::arg("created") = py::none(), py::arg("n") = 1, py::arg("stream") = true,
-                  py::arg("sse") = true, py::arg("include_usage") = false,
-                  py::arg("reasoning_field") = "reasoning_content",
-                  py::arg("reasoning_events") = "summary", py::arg("prompt_token_count") = 0,
-                  py::arg("extra") = py::none(), py::arg("incomplete_calls") = "forward",
-                  py::arg("custom_tools") = std::vector<std::string>(),
-                  py::arg("namespaces") = Namespaces(), py::arg("stream_arguments") = false)
+  with_options([&](const auto&... options) {
+    writer.def(py::init(maker(&read_wire_options)), py::arg("protocol"), py::kw_only(), options...)
+        .def_static("restore", restorer(&read_wire_options), py::arg("snapshot"),
+                    py::arg("protocol"), py::kw_only(), py::arg("key") = py::bytes(), options...);
+  });
+  writer.def("snapshot", &snapshot_writer, py::kw_only(), py::arg("key") = py::bytes())
       .def("begin", &begin)
       .def("end", &end, py::arg("usage") = py::none(), py::kw_only(),
            py::arg("stop_sequence") = py::none())

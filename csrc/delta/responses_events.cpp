@@ -175,11 +175,11 @@ class ResponsesEvents final : public WireWriter {
                                                                   : kReasoningText;
   }
 
-  // The client's name of a tool.
-  std::string_view name_of(const Part& part) const {
+  // The client's own namespace and name of a tool; no namespace: "".
+  std::pair<std::string_view, std::string_view> place_of(const Part& part) const {
     const auto found = options().namespaces.find(part.name);
-    return found == options().namespaces.end() ? std::string_view(part.name)
-                                               : std::string_view(found->second.second);
+    if (found == options().namespaces.end()) return {{}, part.name};
+    return found->second;
   }
 
   static std::string_view status_of(FinishReason reason) {
@@ -275,17 +275,16 @@ class ResponsesEvents final : public WireWriter {
         if (!is_added) append_field("encrypted_content", ThoughtSignature::of(part.text), out);
         break;
       }
-      case PartKind::call:
+      case PartKind::call: {
+        const auto [space, name] = place_of(part);
         out += part.is_custom ? ",\"type\":\"custom_tool_call\"" : ",\"type\":\"function_call\"";
         append_field("call_id", part.id, out);
         // A client runs a tool of a namespace only by both names.
-        if (const auto found = options().namespaces.find(part.name);
-            found != options().namespaces.end()) {
-          append_field("namespace", found->second.first, out);
-        }
-        append_field("name", name_of(part), out);
+        if (!space.empty()) append_field("namespace", space, out);
+        append_field("name", name, out);
         append_field(words_of(part).done_field, part.text, out);
         break;
+      }
     }
     append_field("status", status, out);
     out += '}';
@@ -322,7 +321,8 @@ class ResponsesEvents final : public WireWriter {
     if (part.kind != PartKind::call || part.status == CallStatus::complete) {
       open_event(words.delta_event, ".done", out);
       append_address(out);
-      if (part.kind == PartKind::call && !part.is_custom) append_field("name", name_of(part), out);
+      if (part.kind == PartKind::call && !part.is_custom)
+        append_field("name", place_of(part).second, out);
       append_field(words.done_field, part.text, out);
       if (part.kind == PartKind::text) {
         out += ",\"logprobs\":";
