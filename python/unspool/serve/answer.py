@@ -18,7 +18,6 @@ from unspool.serve.api_errors import (
     ApiError,
     Dialect,
     as_api_error,
-    dialect_of,
     error_response,
     error_type,
     traceback_of,
@@ -48,6 +47,8 @@ _EVENT_STREAM = {
 }
 
 
+_DIALECTS: dict[str, Dialect] = {"messages": "anthropic", "google": "google"}
+
 # Before the first event: a `ping` would come before Messages' own.
 _COMMENT = b": keep-alive\n\n"
 # Google's protocol has no comments; as `WireWriter.keep_alive`.
@@ -70,6 +71,7 @@ class Answer:
         metrics.model = str(getattr(model, "served_name", request.model))
         with_metadata = getattr(model, "with_metadata", None)
         self._model = model if with_metadata is None else with_metadata(request.metadata)
+        self._dialect = _DIALECTS.get(request.protocol, "openai")
         self._choices_with_calls: set[int] = set()
         self._has_schemas = has_schemas(request)
         # The status is sent; events may be sent.
@@ -279,9 +281,7 @@ class Answer:
         self._metrics.status = "error"
         sent = as_api_error(error)
         _log_failure(error, sent)
-        dialects: dict[str, Dialect] = {"messages": "anthropic", "google": "google"}
-        dialect = dialects.get(self._request.protocol, "openai")
-        return writer.fail(sent.message, type=error_type(sent.status, dialect), code=sent.code)
+        return writer.fail(sent.message, type=error_type(sent.status, self._dialect), code=sent.code)
 
     async def _refuse(self, error: Exception, scope: Scope, receive: Receive, send: Send) -> None:
         if self._has_events:  # the client could not be written to
@@ -292,7 +292,7 @@ class Answer:
             return
         sent = as_api_error(error)
         _log_failure(error, sent)
-        await error_response(sent, dialect_of(scope["path"]))(scope, receive, send)
+        await error_response(sent, self._dialect)(scope, receive, send)
 
 
 def _log_failure(error: Exception, sent: ApiError) -> None:

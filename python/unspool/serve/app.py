@@ -46,11 +46,10 @@ __all__ = ["create_app"]
 
 _log = logging.getLogger("unspool.serve")
 
-_READERS: dict[str, Callable[[Any], GenerationRequest] | None] = {
+_READERS: dict[str, Callable[[Any], GenerationRequest]] = {
     "/v1/chat/completions": read_chat_request,
     "/v1/completions": read_completion_request,
     "/v1/messages": read_messages_request,
-    "/v1/responses": None,  # the store's
 }
 
 
@@ -89,6 +88,7 @@ def create_app(
 
     # Further routes come after the API's own, which they cannot replace.
     answers = [Route(path, _endpoint(reader), methods=["POST"]) for path, reader in _READERS.items()]
+    answers.append(Route("/v1/responses", _respond, methods=["POST"]))
     api = [*answers, *_google_routes(), *model_routes(), *tokenizing_routes(), *response_routes()]
     # With keys, the page's own paths need none. A further route may stand there: then the page is left out.
     has_page = not (options.api_keys and routes)
@@ -155,23 +155,24 @@ async def _report(request: Request, error: Exception) -> Response:
     return error_response(as_api_error(error), dialect_of(path))
 
 
-def _endpoint(reader: Callable[[Any], GenerationRequest] | None) -> Callable[[Request], Awaitable[Any]]:
+def _endpoint(reader: Callable[[Any], GenerationRequest]) -> Callable[[Request], Awaitable[Any]]:
     async def endpoint(request: Request) -> Any:
         return await _answer(request, reader)
 
     return endpoint
 
 
-async def _answer(request: Request, reader: Callable[[Any], GenerationRequest] | None) -> Any:
+async def _respond(request: Request) -> Any:
+    """Stored items are read with the body's."""
+    store = state_of(request).responses
+    return await _answer(request, store.reader(key_of(request)), is_slow=store.is_on)
+
+
+async def _answer(request: Request, reader: Callable[[Any], GenerationRequest], is_slow: bool = False) -> Any:
     state = state_of(request)
     state.check_ready()
     state.limits.check_room()  # before the body is read
-    if reader is not None:
-        read = await read_body(request, reader)
-    else:  # stored items are read with the body's
-        read = await read_body(
-            request, state.responses.reader(key_of(request)), is_slow=state.responses.is_on
-        )
+    read = await read_body(request, reader, is_slow=is_slow)
     model = await state.find_model(read.model)
     return Answer(state, read, model, request.scope["unspool.metrics"])
 
@@ -189,9 +190,8 @@ def _google_routes() -> list[Route]:
 
     def route(path: str, endpoint: Callable[[Request], Awaitable[Any]]) -> Route:
         async def labelled(request: Request) -> Any:
-            request.scope["unspool.metrics"].endpoint = path.replace(
-                ":path", ""
-            )  # the model has its own label
+            # The model has a label of its own.
+            request.scope["unspool.metrics"].endpoint = path.replace(":path", "")
             return await endpoint(request)
 
         return Route(path, labelled, methods=["POST"])

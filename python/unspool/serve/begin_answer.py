@@ -88,7 +88,10 @@ def template_kwargs_of(model: Any, request: GenerationRequest) -> dict[str, Any]
     """
     template_kwargs: dict[str, Any] = {}
     thinking = None if request.thinking is None else "medium" if request.thinking else "none"
-    for field, effort in (("thinking", thinking), (_EFFORTS.get(request.protocol, _EFFORT), request.effort)):
+    for field, effort in (
+        ("thinking", thinking),
+        (_EFFORT_FIELDS.get(request.protocol, "reasoning_effort"), request.effort),
+    ):
         if effort is None:
             continue
         variables = effort_kwargs(model, effort)
@@ -101,9 +104,8 @@ def template_kwargs_of(model: Any, request: GenerationRequest) -> dict[str, Any]
     return template_kwargs
 
 
-# An API's own field of the effort.
-_EFFORT = "reasoning_effort"
-_EFFORTS = {
+# The effort's field, where it has another name.
+_EFFORT_FIELDS = {
     "responses": "reasoning.effort",
     "messages": "output_config.effort",
     "google": "generation_config.thinking_config",

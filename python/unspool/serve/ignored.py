@@ -1,4 +1,4 @@
-"""What a request asks for and changes nothing: it is ignored, and said in a header, the log and a metric."""
+"""Fields that change no answer: they are ignored, and a header, the log and a metric say so."""
 
 from __future__ import annotations
 
