@@ -31,9 +31,9 @@ def make() -> str:
     """The page, with each block that names a protocol made anew."""
 
     def block(match: re.Match[str]) -> str:
-        return f"```text {match[1]}\n{example(match[1]).rstrip()}\n```"
+        return f'```text title="{match[1]}"\n{example(match[1]).rstrip()}\n```'
 
-    return re.sub(r"```text (\w+)\n.*?```", block, PAGE.read_text(encoding="utf-8"), flags=re.S)
+    return re.sub(r'```text title="(\w+)"\n.*?```', block, PAGE.read_text(encoding="utf-8"), flags=re.S)
 
 
 if __name__ == "__main__":

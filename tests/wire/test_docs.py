@@ -25,7 +25,7 @@ def test_examples_are_made_by_running() -> None:
     spec.loader.exec_module(maker)
     page = (DOCS / "wire-shapes.md").read_text(encoding="utf-8")
     assert page == maker.make(), "run python docs/make_wire_shapes.py"
-    assert re.findall(r"```text (\w+)\n.", page) == PROTOCOLS
+    assert re.findall(r'```text title="(\w+)"\n.', page) == PROTOCOLS
     for protocol in PROTOCOLS:
         options = {} if protocol in ("responses", "messages", "google") else {"include_usage": True}
         (answer,) = assemble(protocol, maker.example(protocol).encode(), **options)
