@@ -1,4 +1,4 @@
-"""Responses as agents use it: what is stored, what continues, tools of a name space."""
+"""Responses as agents use it: what is stored, what continues, tools of a namespace."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ SPACES = [
     ("shown", "said"),
     [("wait", ("agents", "wait")), ("agents__run", ("agents", "run")), ("run", (None, "run"))],
 )
-async def test_a_call_has_its_name_space(
+async def test_a_call_has_its_namespace(
     make_client: Any, shown: str, said: tuple[str | None, str], stream: bool
 ) -> None:
     model = ScriptedModel(lambda script: script.put(CALL % shown))
