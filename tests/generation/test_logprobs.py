@@ -263,7 +263,7 @@ def test_nothing_is_kept_of_the_scores(llama: Any, byte_tokenizer: Any, backend:
     stream = generator.stream(PROMPT, max_new_tokens=20, do_sample=False, logprobs=2)
     for _ in stream:
         pass
-    recorder: Any = stream._run.rows.recorder
+    recorder: Any = stream._run.answers.recorder
     assert len(recorder._pending) == 0
     entry = stream.result.choices[0].logprobs[0]  # type: ignore[index]
     assert isinstance(entry, TokenLogprob)

@@ -10,13 +10,15 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from unspool import ConditioningHook, DeltaChannel, DeltaStream
 from unspool.errors import ChannelCancelledError
+from unspool.generation.answers import Answers
+from unspool.generation.model_run import ModelRun
 from unspool.generation.worker import GenerationWorker, active_workers
-from unspool.serve.demo_run import DemoAnswer, DemoRun
 from unspool.streams.parser import ChannelParser
 
 _lock = threading.Lock()
@@ -30,29 +32,23 @@ def tell(word: str) -> None:
             file.write(f"{word}\n")
 
 
-class Script(DemoRun):
+@dataclass(kw_only=True)
+class Script(ModelRun[Answers]):
     """A worker's job that is a function's: `body(script)`, which calls `put`."""
 
-    def __init__(
-        self,
-        channel: DeltaChannel,
-        answer: DemoAnswer,
-        body: Callable[[Script], None],
-        finish_reason: str = "stop",
-    ) -> None:
-        super().__init__(channel, [answer], 3, 0.0)
-        self._answer, self._body, self._finish_reason = answer, body, finish_reason
+    body: Callable[[Script], None]
+    finish_reason: str
 
     def put(self, text: Any) -> None:
         """One step of the model."""
-        if self._channel.is_cancelled:
+        if self.channel.is_cancelled:
             raise ChannelCancelledError("the consumer has left")
-        self._answer.parser.parse_chunk(text, [self._answer.put_count])
-        self._answer.put_count += 1
+        self.answers.put_text(0, text, [len(self.answers.texts[0])])
 
     def work(self) -> None:
-        self._body(self)
-        self._answer.parser.parse_chunk(None, None, self._finish_reason)
+        with self.running():
+            self.body(self)
+            self.answers.finish(0, self.finish_reason)
 
 
 class Scripted:
@@ -80,11 +76,16 @@ class Scripted:
             channel=channel,
             closes_channel=False,
         )
-        run: Any = Script(channel, DemoAnswer(parser, [], "stop"), self._body, self._finish_reason)
-        worker = GenerationWorker(channel, run.work)
-        stream = DeltaStream(channel, worker, run, options["timeout"])
+        run = Script(
+            channel=channel,
+            answers=Answers([parser]),
+            setups=(),
+            prompt_tokens=3,
+            body=self._body,
+            finish_reason=self._finish_reason,
+        )
+        stream = DeltaStream.start(run, GenerationWorker(channel, run.work), options["timeout"])
         self.streams.append(stream)
-        worker.start()
         return stream
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from unspool import DeltaChannel, DeltaStream
+from unspool.generation.answers import Answers
 from unspool.generation.worker import GenerationWorker
-from unspool.serve.demo_run import DemoAnswer, DemoRun
+from unspool.serve.demo_run import DemoRun, Script
 from unspool.streams.parser import ChannelParser
 
 
+@dataclass(kw_only=True)
 class EndlessRun(DemoRun):
     """A model that writes for two minutes, and a byte into a file for each of its steps."""
 
@@ -20,7 +23,7 @@ class EndlessRun(DemoRun):
         super()._put(step)
         with self.log.open("ab") as file:
             file.write(b".")
-        if step == 20 and self._answers[0].pieces[0] == "fails":
+        if step == 20 and self.scripts[0].pieces[0] == "fails":
             raise RuntimeError("the card has melted")
 
 
@@ -34,12 +37,16 @@ class EndlessModel:
     def stream(self, _: Any, **options: Any) -> DeltaStream:
         channel = DeltaChannel()
         parser = ChannelParser("hermes", options["tools"], channel=channel, closes_channel=False)
-        run = EndlessRun(channel, [DemoAnswer(parser, [self._word] * 12000, "stop")], 1, 0.01)
-        run.log = self._log
-        worker = GenerationWorker(channel, run.work)
-        stream = DeltaStream(channel, worker, run, options["timeout"])  # type: ignore[arg-type]
-        worker.start()
-        return stream
+        run = EndlessRun(
+            channel=channel,
+            answers=Answers([parser]),
+            setups=(),
+            prompt_tokens=1,
+            scripts=[Script([self._word] * 12000, "stop")],
+            delay_s=0.01,
+            log=self._log,
+        )
+        return DeltaStream.start(run, GenerationWorker(channel, run.work), options["timeout"])
 
 
 class MakeModels:

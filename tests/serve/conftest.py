@@ -6,40 +6,43 @@ import contextlib
 import json
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import httpx
 import pytest
 from unspool import DeltaChannel, DeltaStream, StreamGenerator
 from unspool.errors import ChannelCancelledError
+from unspool.generation.answers import Answers
+from unspool.generation.model_run import ModelRun
 from unspool.generation.worker import GenerationWorker
 from unspool.serve import ApiServer, ServeOptions, create_app
 from unspool.serve.demo_model import DemoModels
-from unspool.serve.demo_run import DemoAnswer, DemoRun
 from unspool.streams.parser import ChannelParser
 from unspool.streams.recording.answer import ParserSetup
 
 
-class Script(DemoRun):
+@dataclass(kw_only=True)
+class Script(ModelRun[Answers]):
     """A worker's job that a test writes: `body(script)`, which calls `put`, and may read `prompt`."""
 
-    def __init__(
-        self, channel: DeltaChannel, answer: DemoAnswer, body: Callable[[Script], None], prompt: Any
-    ) -> None:
-        super().__init__(channel, [answer], 3, 0.0)
-        self._answer, self._body, self.prompt = answer, body, prompt
+    body: Callable[[Script], None]
+    prompt: Any
+
+    @property
+    def put_count(self) -> int:
+        return len(self.answers.texts[0])
 
     def put(self, text: str) -> None:
         """One step of the model."""
-        if self._channel.is_cancelled:
+        if self.channel.is_cancelled:
             raise ChannelCancelledError("the consumer has left")
-        self._answer.pieces.append(text)
-        self._answer.parser.parse_chunk(text, [self._answer.put_count])
-        self._answer.put_count += 1
+        self.answers.put_text(0, text, [self.put_count])
 
     def work(self) -> None:
-        self._body(self)
-        self._answer.parser.parse_chunk(None, None, "stop")
+        with self.running():
+            self.body(self)
+            self.answers.finish(0, "stop")
 
 
 class ScriptedModel:
@@ -56,15 +59,18 @@ class ScriptedModel:
     def stream(self, prompt: Any, **options: Any) -> DeltaStream:
         self.asked.append({"prompt": prompt, **options})
         channel = DeltaChannel()
-        setup = ParserSetup(self._format, options["tools"])
         parser = ChannelParser(self._format, options["tools"], channel=channel, closes_channel=False)
-        run = Script(channel, DemoAnswer(parser, [], "stop", setup=setup), self._body, prompt)
+        run = Script(
+            channel=channel,
+            answers=Answers([parser]),
+            setups=[ParserSetup(self._format, options["tools"])],
+            prompt_tokens=3,
+            body=self._body,
+            prompt=prompt,
+        )
         self.channels.append(channel)
         self.runs.append(run)
-        worker = GenerationWorker(channel, run.work)
-        stream = DeltaStream(channel, worker, run, options["timeout"])  # type: ignore[arg-type]
-        worker.start()
-        return stream
+        return DeltaStream.start(run, GenerationWorker(channel, run.work), options["timeout"])
 
     def format_name(self, tools: Any) -> str:  # noqa: ARG002
         return self._format

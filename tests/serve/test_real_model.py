@@ -10,7 +10,7 @@ import httpx
 import pytest
 import torch
 from unspool import StreamGenerator, StreamResult
-from unspool.generation import run
+from unspool.generation import model_run
 
 from .conftest import TEMPLATE, USER, events_of, running
 
@@ -55,7 +55,7 @@ async def test_the_result_of_a_request_is_built_once(
         built.append(StreamResult(**fields))
         return built[-1]
 
-    monkeypatch.setattr(run, "StreamResult", build)
+    monkeypatch.setattr(model_run, "StreamResult", build)
     answer = await make_client({"m": generator}).post(path, json={**CHAT, "stream": stream})
     assert answer.status_code == 200
     assert [result.usage.completion_tokens for result in built] == [24]

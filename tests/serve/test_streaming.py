@@ -275,7 +275,7 @@ async def test_a_client_that_leaves_stops_its_model(
     step.release(3)
 
     def is_time(sent: list[Any]) -> bool:
-        return bool(model.runs) and model.runs[0]._answer.put_count >= 3 and (not stream or len(sent) > 1)
+        return bool(model.runs) and model.runs[0].put_count >= 3 and (not stream or len(sent) > 1)
 
     await leave(client.app, path, {**body, "stream": stream}, is_time)
     with anyio.fail_after(20):
@@ -285,7 +285,7 @@ async def test_a_client_that_leaves_stops_its_model(
     with anyio.fail_after(20):
         while any(thread.name == "unspool-generate" for thread in threading.enumerate()):
             await anyio.sleep(0.01)
-    assert model.runs[0]._answer.put_count <= 5
+    assert model.runs[0].put_count <= 5
     metrics = (await client.get("/metrics")).text
     assert 'status="cancelled"' in metrics
     assert "unspool_requests_in_flight 0.0" in metrics

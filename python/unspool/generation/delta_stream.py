@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from unspool._core import Delta, DeltaChannel, WireWriter
+from unspool._core import Delta, WireWriter
 from unspool.errors import StreamError
 from unspool.streams.channel_stream import ChannelStream
 
 if TYPE_CHECKING:
     from unspool.core.stream.message import Message
     from unspool.generation.logprobs import TokenLogprob
+    from unspool.generation.model_run import ModelRun
     from unspool.generation.result import StreamResult, Usage
-    from unspool.generation.run import GenerationRun
-    from unspool.generation.worker import GenerationWorker
+    from unspool.generation.worker import Worker
 
 __all__ = ["DeltaStream"]
 
@@ -29,16 +29,22 @@ class DeltaStream(ChannelStream):
     An exception of the model is raised here as the same object, after all earlier deltas.
     """
 
-    def __init__(
-        self,
-        channel: DeltaChannel,
-        worker: GenerationWorker,
-        run: GenerationRun,
-        timeout: float | None = None,
-    ) -> None:
-        super().__init__(channel, run.rows.streamers[0], worker.raise_error, timeout)
+    def __init__(self, run: ModelRun[Any], worker: Worker, timeout: float | None = None) -> None:
+        super().__init__(run.channel, run.answers.parsers[0], worker.raise_error, timeout)
         self._worker, self._run = worker, run
         self._written_counts: Counter[int] = Counter()  # of log-probabilities, by choice
+
+    @classmethod
+    def start(cls, run: ModelRun[Any], worker: Worker, timeout: float | None = None) -> DeltaStream:
+        """Start a worker, and return the stream of its run.
+
+        Args:
+            worker: Its job fills the run's answers.
+            timeout: As of `StreamGenerator.stream`.
+        """
+        stream = cls(run, worker, timeout)
+        worker.start()
+        return stream
 
     def drain_to(self, writer: WireWriter) -> bytes:
         """Return the bytes of the deltas that are ready, without waiting.
@@ -53,7 +59,7 @@ class DeltaStream(ChannelStream):
         Use one writer for all of a stream's log-probabilities.
         """
         # The worker adds the log-probabilities of an id before it puts the id.
-        for choice, entries in enumerate(self._run.rows.logprobs or ()):
+        for choice, entries in enumerate(self._run.answers.logprobs or ()):
             if new := entries[self._written_counts[choice] :]:
                 writer.add_logprobs(choice, [entry.to_wire() for entry in new])
                 self._written_counts[choice] += len(new)
@@ -64,13 +70,13 @@ class DeltaStream(ChannelStream):
 
         An id that belongs to two deltas is in both.
         """
-        logprobs = self._run.rows.logprobs
+        logprobs = self._run.answers.logprobs
         return () if logprobs is None else tuple(logprobs[delta.choice][slice(*delta.token_span)])
 
     def cancel(self) -> None:
         """Stop the model, from any thread; the iteration ends."""
         if not self._channel.is_finished:
-            self._channel.cancel()
+            self._worker.stop()
             self._worker.report_if_stuck(self._run.description)
 
     def close(self) -> None:
@@ -104,16 +110,17 @@ class DeltaStream(ChannelStream):
     @property
     def has_logprobs(self) -> bool:
         """Whether the request asked for log-probabilities."""
-        return self._run.rows.logprobs is not None
+        return self._run.answers.logprobs is not None
 
     @property
     def held_bytes(self) -> int:
         """Bytes that the model wrote and no delta has emitted yet, of all answers."""
-        return sum(streamer.held_bytes for streamer in self._run.rows.streamers)
+        return sum(parser.held_bytes for parser in self._run.answers.parsers)
 
     def message_of(self, choice: int) -> Message:
         """The message of one answer so far, by its index."""
-        return self._run.rows.streamers[choice].message
+        message: Message = self._run.answers.parsers[choice].message
+        return message
 
     def recorded(self) -> list[dict[str, Any]]:
         """Each answer as `unspool replay` reads it: what the model wrote, and what came of it.
@@ -138,4 +145,4 @@ class DeltaStream(ChannelStream):
         return self._run.result()
 
     def _last_token_s(self) -> float:
-        return self._run.rows.last_put_s or 0.0
+        return self._run.answers.last_put_s or 0.0

@@ -17,10 +17,15 @@ __all__ = ["Choice", "StreamMetrics", "StreamResult", "Usage"]
 
 @dataclass(frozen=True)
 class Usage:
-    """Token counts as an API reports them, of all answers together."""
+    """Token counts as an API reports them, of all answers together.
+
+    Attributes:
+        cached_tokens: How many of the prompt's were in a prefix cache; None: the model does not say.
+    """
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    cached_tokens: int | None = None
 
     @property
     def total_tokens(self) -> int:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import time
-from array import array
 from collections.abc import Collection, Sequence
 from typing import Any
 
 from unspool.errors import ChannelCancelledError
+from unspool.generation.answers import Answers
 from unspool.generation.logprobs import LogprobRecorder, TokenLogprob
 from unspool.streams.token_streamer import TokenStreamer
 
 __all__ = ["Rows"]
 
 
-class Rows:
+class Rows(Answers):
     """The `streamer=` of `model.generate` for n answers; each row of a put belongs to one answer.
 
     transformers' `TextStreamer` rejects more than one row, and records neither the end of a row nor the
@@ -39,9 +38,8 @@ class Rows:
         flush_tokens: int = 1,
         flush_ms: float = 0,
     ) -> None:
-        self.streamers, self.recorder = streamers, recorder
-        self.times_s = array("d")  # when the first row's tokens arrived
-        self.last_put_s: float | None = None
+        super().__init__(streamers, has_logprobs=recorder is not None)
+        self.recorder = recorder
         self._eos, self._limit = frozenset(eos), limit
         self._ended_by_eos = [False] * len(streamers)
         self._step_count = 0
@@ -51,14 +49,11 @@ class Rows:
         self._flush_tokens, self._flush_s = flush_tokens, flush_ms / 1000
         self._gathered: list[list[int]] = [[] for _ in streamers]
         self._gathered_since_s = [0.0] * len(streamers)
-        self.token_ids: list[array[int]] = [array("q") for _ in streamers]
-        #: Log-probabilities of each row's ids, added before the ids are parsed. None: not requested.
-        self.logprobs: list[list[TokenLogprob]] | None = None if recorder is None else [[] for _ in streamers]
 
     def put_prompt(self, ids: Any) -> None:
         """Put the prompt's ids, of shape (1, n), or [] if they are not known; none of them is emitted."""
-        for streamer in self.streamers:
-            streamer.put(ids)
+        for parser in self.parsers:
+            parser.put(ids)
 
     def put(self, value: Any) -> None:
         """Accept a put of `generate`: first the prompt, which is skipped; then one id for each row."""
@@ -72,7 +67,7 @@ class Rows:
         self._takes_prompt = False
         self._step_count += 1
         logprobs = () if self.recorder is None else self.recorder.take(ids)
-        rows = [ids] if len(self.streamers) == 1 else [[id] for id in ids]
+        rows = [ids] if len(self.parsers) == 1 else [[id] for id in ids]
         for row, new in enumerate(rows):
             self._put_row(row, new, logprobs[row : row + len(new)])
 
@@ -108,7 +103,7 @@ class Rows:
         return "length" if by_limit and not self._has_stopped(row) else "stop"
 
     def _has_stopped(self, row: int) -> bool:
-        return self._ended_by_eos[row] or self.streamers[row].is_stopped
+        return self._ended_by_eos[row] or self.parsers[row].is_stopped
 
     def _is_full(self, row: int) -> bool:
         return self._limit is not None and len(self.token_ids[row]) >= self._limit
@@ -122,27 +117,22 @@ class Rows:
             ids = ids[: end + 1]
         if row in self._cuts:
             ids = ids[: max(0, self._cuts[row] - len(self.token_ids[row]))]
-        self.last_put_s = time.perf_counter()
-        if row == 0:
-            self.times_s.extend([self.last_put_s] * len(ids))
-        self.token_ids[row].extend(ids)
-        if self.logprobs is not None:
-            self.logprobs[row].extend(logprobs)
+        now_s = self._note(row, ids, logprobs)
         gathered = self._gathered[row]
         if not gathered:
-            self._gathered_since_s[row] = self.last_put_s
+            self._gathered_since_s[row] = now_s
         gathered.extend(ids)
-        waited_s = self.last_put_s - self._gathered_since_s[row]
+        waited_s = now_s - self._gathered_since_s[row]
         if len(gathered) >= self._flush_tokens or (self._flush_s and waited_s >= self._flush_s):
             self._flush_row(row)
 
     def flush(self) -> None:
         """Pass all gathered ids to the streamers, unless the consumer has left."""
-        for row in range(len(self.streamers)):
+        for row in range(len(self.parsers)):
             with contextlib.suppress(ChannelCancelledError):
                 self._flush_row(row)
 
     def _flush_row(self, row: int) -> None:
         ids, self._gathered[row] = self._gathered[row], []
         if ids:
-            self.streamers[row].put(ids)
+            self.parsers[row].put(ids)

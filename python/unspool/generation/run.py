@@ -2,41 +2,33 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from unspool.errors import ChannelCancelledError
 from unspool.generation.hooks import conditioned
+from unspool.generation.model_run import ModelRun
 from unspool.generation.native_backend import NotContinuable, generate_natively
 from unspool.generation.prefill.context_limit import fit_context
 from unspool.generation.prefill.prepare import prepare_prompt
-from unspool.generation.prefill.report import PrefillReport
 from unspool.generation.prompts.prompt import Prompt, read_prompt
-from unspool.generation.result import Choice, StreamResult, Usage, measure
+from unspool.generation.rows import Rows
 from unspool.generation.transformers_backend import generate_with_transformers
 
 if TYPE_CHECKING:
-    from unspool._core import DeltaChannel
     from unspool.generation.hooks import ConditioningHook
     from unspool.generation.prefill.prepared import PreparedPrompt
+    from unspool.generation.prefill.report import PrefillReport
     from unspool.generation.prefill.strategy import PrefillConfig, StrategyId
     from unspool.generation.prompts.prompt_encoder import PromptEncoder
-    from unspool.generation.rows import Rows
     from unspool.generation.settings import GenerationSettings
-    from unspool.streams.recording.answer import ParserSetup
 
 __all__ = ["GenerationRun"]
 
-_NOT_YET = PrefillReport(
-    None, runtime_eligible=False, applied=False, activation_reason="the prompt has not been read"
-)
 
-
-@dataclass
-class GenerationRun:
-    """The worker's job and its state. The consumer reads the state from another thread."""
+@dataclass(kw_only=True)
+class GenerationRun(ModelRun[Rows]):
+    """The worker's job and its state."""
 
     model: Any
     backend: str
@@ -44,36 +36,21 @@ class GenerationRun:
     strategy: StrategyId | None
     prefill: PrefillConfig
     read_prompt: Callable[[], Prompt]
-    channel: DeltaChannel
-    rows: Rows
     settings: GenerationSettings
     hook: ConditioningHook | None
-    #: How the streamers were made.
-    setup: ParserSetup
     #: The most ids that the prompt and its answer may have together; None: not checked.
     positions: int | None = None
-    begin_s: float = field(default_factory=time.perf_counter)
     prepared: PreparedPrompt | None = None
-    metadata: Mapping[str, str] = field(default_factory=dict)
-    #: The finish reason if the model did not end by itself.
-    broken_off: str | None = None
-    is_over: bool = False
-    _result: StreamResult | None = None
 
     def work(self) -> None:
         """The job of the `GenerationWorker`."""
-        try:
+        with self.running():
             try:
                 self._generate()
             finally:
-                self.rows.flush()
-            for row, streamer in enumerate(self.rows.streamers):
-                streamer.end(self.rows.finish_reason(row))
-        except BaseException as error:
-            self.broken_off = "cancelled" if isinstance(error, ChannelCancelledError) else "error"
-            raise
-        finally:
-            self.is_over = True
+                self.answers.flush()
+            for row in range(len(self.answers.parsers)):
+                self.answers.finish(row, self.answers.finish_reason(row))
 
     def _generate(self) -> None:
         prompt = self.read_prompt()
@@ -99,9 +76,9 @@ class GenerationRun:
             is_conditioned=self.hook is not None,
             is_cancelled=self._is_cancelled,
         )
-        self.prepared = prepared
-        self.rows.put_prompt(prepared.prompt_ids)
-        rest = (prepared, self.rows, self.settings, self._is_cancelled)
+        self.prepared, self.prompt_tokens = prepared, prepared.token_count
+        self.answers.put_prompt(prepared.prompt_ids)
+        rest = (prepared, self.answers, self.settings, self._is_cancelled)
         if self.backend == "native" and prepared.runs_natively:
             try:
                 generate_natively(self.model, *rest)
@@ -117,56 +94,21 @@ class GenerationRun:
         return self.channel.is_cancelled
 
     @property
-    def description(self) -> str:
-        """The request, for a log; it has no text of the prompt."""
-        usage, name = self.usage, type(self.model).__name__
-        prompt = f"{usage.prompt_tokens} prompt tokens" if self.prepared else "its prompt not yet read"
-        return f"request of {name} with {prompt}, {usage.completion_tokens} tokens generated"
+    def name(self) -> str:
+        """The model's class."""
+        return type(self.model).__name__
 
     @property
-    def usage(self) -> Usage:
-        """The token counts so far, without a look at the messages."""
-        prompt_tokens = 0 if self.prepared is None else self.prepared.token_count
-        return Usage(prompt_tokens, sum(map(len, self.rows.token_ids)))
+    def report(self) -> PrefillReport:
+        """How the prompt was run."""
+        return super().report if self.prepared is None else self.prepared.scope
 
-    def recorded(self) -> list[dict[str, Any]]:
-        """What the model wrote and what came of it, as plain data: slow, and only of a run that has ended."""
-        from unspool.streams.recording.answer import record_answer
+    @property
+    def decode_prefix_tokens(self) -> int:
+        """How many of the prompt's tokens the first decoding step ran."""
+        return 0 if self.prepared is None else self.prepared.decode_prefix_tokens
 
-        prompt = [] if self.prepared is None else self.prepared.prompt_ids.reshape(-1).tolist()
-        rows = zip(self.rows.token_ids, self.rows.streamers, strict=True)
-        return [record_answer(self.setup, prompt, output, streamer.message) for output, streamer in rows]
-
-    def result(self) -> StreamResult:
-        """The result so far; after the run has ended, it is built once."""
-        if self._result is not None:
-            return self._result
-        is_over, prepared = self.is_over, self.prepared
-        # An answer that is complete stays so, even if the consumer left before the end of the channel.
-        broken_off = self.broken_off or ("cancelled" if self.channel.is_cancelled else None)
-        scope = _NOT_YET if prepared is None else prepared.scope
-        logprobs = self.rows.logprobs
-        messages = [streamer.message for streamer in self.rows.streamers]
-        choices = tuple(
-            Choice(
-                index=row,
-                message=message,
-                finish_reason=message.finish_reason or broken_off,
-                stop_reason=self.rows.streamers[row].stop_reason,
-                token_ids=tuple(self.rows.token_ids[row]),
-                logprobs=None if logprobs is None else tuple(logprobs[row]),
-            )
-            for row, message in enumerate(messages)
-        )
-        usage = self.usage
-        decode_prefix_tokens = 0 if prepared is None else prepared.decode_prefix_tokens
-        times_s, last_s = list(self.rows.times_s), self.rows.last_put_s
-        result = StreamResult(
-            choices=choices,
-            usage=usage,
-            metrics=measure(self.begin_s, times_s, usage.prompt_tokens, decode_prefix_tokens, last_s),
-            prefill=scope,
-            metadata={**scope.metadata(), **self.metadata},
-        )
-        self._result = result if is_over else None
-        return result
+    def prompt_of(self, row: int) -> Sequence[int]:  # noqa: ARG002
+        """The prompt's ids."""
+        ids: list[int] = [] if self.prepared is None else self.prepared.prompt_ids.reshape(-1).tolist()
+        return ids

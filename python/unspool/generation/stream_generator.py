@@ -35,7 +35,7 @@ from unspool.streams.recording.answer import ParserSetup
 from unspool.streams.token_streamer import TokenStreamer
 from unspool.writing.grammar.mask import GrammarMask
 from unspool.writing.grammar.matcher import GrammarMatcher
-from unspool.writing.grammar.request import request_grammar
+from unspool.writing.grammar.request import choice_beside, request_grammar
 from unspool.writing.grammar.result import Grammar
 
 if TYPE_CHECKING:
@@ -228,9 +228,8 @@ class StreamGenerator:
                 "prefill begins the answer, and a grammar (also of tool_choice, strict, response_format, choice or regex) writes all of it; "
                 "leave one out"
             )
-        if grammar is not None and given.grammar is None:
-            # Calls come in the model's own syntax, and without tools no text is a call.
-            tool_choice = "none" if tool_choice == "none" or not tools else "auto"
+        if given.grammar is None:
+            tool_choice = choice_beside(grammar, tool_choice, tools)
         if grammar is not None and sampling.ignore_eos:
             raise ArgumentError("ignore_eos goes on where the grammar ends; leave one out")
         channel = DeltaChannel()
@@ -269,10 +268,10 @@ class StreamGenerator:
             prefill=self.prefill,
             read_prompt=read if known is None else lambda: known,
             channel=channel,
-            rows=rows,
+            answers=rows,
             settings=settings,
             hook=self.hook,
-            setup=ParserSetup(format, tools, stream_options, vocabulary),
+            setups=[ParserSetup(format, tools, stream_options, vocabulary)] * settings.n,
             positions=self.context_length if given.within_context else None,
         )
         return functools.partial(_start, run, timeout)
@@ -404,10 +403,7 @@ class StreamGenerator:
 
 def _start(run: GenerationRun, timeout: float | None) -> DeltaStream:
     run.begin_s = time.perf_counter()
-    worker = GenerationWorker(run.channel, run.work)
-    stream = DeltaStream(run.channel, worker, run, timeout)
-    worker.start()
-    return stream
+    return DeltaStream.start(run, GenerationWorker(run.channel, run.work), timeout)
 
 
 def _resolve(config: GenerationDefaults | None, model: Any, tokenizer: Any) -> GenerationDefaults:

@@ -8,6 +8,7 @@ import logging
 import sys
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +16,7 @@ from unspool._core import DeltaChannel
 from unspool.core.fork_safety import in_child
 from unspool.errors import ArgumentError, ChannelCancelledError
 
-__all__ = ["GenerationWorker", "active_workers", "check_timeout", "inference_mode"]
+__all__ = ["GenerationWorker", "Worker", "active_workers", "check_timeout", "inference_mode"]
 
 _THREAD_NAME = "unspool-generate"
 # How long the interpreter's exit waits for running steps.
@@ -26,7 +27,56 @@ _STUCK_S = 5.0
 _log = logging.getLogger("unspool")
 
 
-class GenerationWorker:
+class Worker(ABC):
+    """What runs the job of a `DeltaStream`, and reports its error. The job's channel ends exactly once."""
+
+    def __init__(self) -> None:
+        # Not stored in the channel: its traceback refers to the stream, and the collector cannot see the cycle.
+        self._error: BaseException | None = None
+
+    @abstractmethod
+    def start(self) -> None:
+        """Start the job."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """Ask the job to stop; returns at once."""
+
+    @abstractmethod
+    def join(self, grace_s: float) -> bool:
+        """Wait for the end, at most `grace_s` seconds; returns whether the job has ended."""
+
+    @property
+    @abstractmethod
+    def is_alive(self) -> bool:
+        """Whether the job is still running."""
+
+    def report_if_stuck(self, request: str) -> None:  # noqa: B027 (nothing to report, as of a task, is usual)
+        """Log a warning if the job has not ended some seconds after it was asked to stop; returns at once.
+
+        Args:
+            request: Names the request in the log.
+        """
+
+    def raise_error(self) -> None:
+        """Raise the exception of the job, the same object; once, and after the end of the channel."""
+        error, self._error = self._error, None
+        try:
+            if error is not None:
+                raise error
+        finally:
+            del error  # its traceback refers to this frame
+
+    def _keep(self, error: BaseException) -> None:
+        """Keep the job's exception for the consumer."""
+        self._error = error
+        if isinstance(error, (StopIteration, StopAsyncIteration)):
+            # Unchanged, it would end the consumer's loop without an error.
+            self._error = RuntimeError(f"the model raised {type(error).__name__}")
+            self._error.__cause__ = error
+
+
+class GenerationWorker(Worker):
     """Runs `job` in a daemon thread under `inference_mode`. Its channel ends exactly once.
 
     The channel is closed after the job returns or raises, and stays cancelled if the consumer has left.
@@ -40,10 +90,9 @@ class GenerationWorker:
     def __init__(
         self, channel: DeltaChannel, job: Callable[[], None], stop: Callable[[], None] | None = None
     ) -> None:
+        super().__init__()
         self._channel = channel
         self._stop = stop or channel.cancel
-        # Not stored in the channel: its traceback refers to the stream, and the collector cannot see the cycle.
-        self._error: BaseException | None = None
         self._job: Callable[[], None] | None = job
         self._thread = threading.Thread(target=self._run, name=_THREAD_NAME, daemon=True)
         self._watch: threading.Timer | None = None
@@ -51,6 +100,10 @@ class GenerationWorker:
     def start(self) -> None:
         """Start the thread."""
         self._thread.start()
+
+    def stop(self) -> None:
+        """Ask the job to stop; returns at once."""
+        self._stop()
 
     def join(self, grace_s: float) -> bool:
         """Wait for the end, at most `grace_s` seconds; returns whether the job has ended."""
@@ -63,11 +116,7 @@ class GenerationWorker:
         return self._thread.is_alive()
 
     def report_if_stuck(self, request: str) -> None:
-        """Log a warning if the job has not ended some seconds after it was asked to stop; returns at once.
-
-        Args:
-            request: Names the request in the log.
-        """
+        """As of `Worker`."""
         if self._watch is not None or not self.is_alive:
             return
         self._watch = threading.Timer(_STUCK_S, _warn, [self._thread, request, time.monotonic()])
@@ -75,15 +124,6 @@ class GenerationWorker:
         self._watch.start()
         if not self.is_alive:
             self._watch.cancel()
-
-    def raise_error(self) -> None:
-        """Raise the exception of the job, the same object; once, and after the end of the channel."""
-        error, self._error = self._error, None
-        try:
-            if error is not None:
-                raise error
-        finally:
-            del error  # its traceback refers to this frame
 
     def _run(self) -> None:
         job, self._job = self._job, None
@@ -95,11 +135,7 @@ class GenerationWorker:
         except ChannelCancelledError:
             pass  # the consumer has left
         except BaseException as error:  # raised in the consumer
-            self._error = error
-            if isinstance(error, (StopIteration, StopAsyncIteration)):
-                # Unchanged, it would end the consumer's loop without an error.
-                self._error = RuntimeError(f"the model raised {type(error).__name__}")
-                self._error.__cause__ = error
+            self._keep(error)
         finally:
             self._channel.close()
             _running.discard(self)
@@ -123,7 +159,7 @@ _running: set[GenerationWorker] = set()
 def _stop_all() -> None:
     workers, end_s = list(_running), time.monotonic() + _EXIT_GRACE_S
     for worker in workers:
-        worker._stop()
+        worker.stop()
     for worker in workers:
         worker.join(max(0.0, end_s - time.monotonic()))
 

@@ -7,16 +7,17 @@ import functools
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from unspool._core import DeltaChannel
 from unspool.core.stream.custom_tools import as_function
 from unspool.core.stream.stream_options import StopIn
 from unspool.errors import ArgumentError
 from unspool.formats.format_file import FormatFile, formats, get_format
+from unspool.generation.answers import Answers
 from unspool.generation.delta_stream import DeltaStream
 from unspool.generation.worker import GenerationWorker
-from unspool.serve.demo_run import DemoAnswer, DemoRun
+from unspool.serve.demo_run import DemoRun, Script
 from unspool.serve.example_value import example_value
 from unspool.serve.tools import said_of
 from unspool.streams.parser import ChannelParser
@@ -27,7 +28,6 @@ from unspool.writing.grammar.response_format import read_response_format
 from unspool.writing.render.render import write_text
 
 if TYPE_CHECKING:
-    from unspool.generation.run import GenerationRun
     from unspool.generation.sampling_params import SamplingParams
 
 __all__ = ["DemoModel", "DemoModels"]
@@ -159,7 +159,7 @@ class DemoModel:
             normalise(schema)  # raises for one that is malformed, as a grammar of it would
         wants = _Wants(prompt, tools, tool_choice, _is_thinking(chat_template_kwargs or {}), schema)
         channel = DeltaChannel()
-        answers = []
+        setups, parsers, scripts = list[ParserSetup](), list[ChannelParser](), list[Script]()
         for choice in range(sampling.n or 1):
             case = self._case or self._choose(wants, (sampling.seed or 0) + choice)
             options = dict(case.options)
@@ -174,20 +174,27 @@ class DemoModel:
                     **({} if raw else options),
                 },
             )
-            parser = ChannelParser(
-                setup.format, setup.tools, channel=channel, choice=choice, closes_channel=False,
-                reasoning_field=reasoning_field, **setup.options,
+            setups.append(setup)
+            parsers.append(
+                ChannelParser(
+                    setup.format, setup.tools, channel=channel, choice=choice, closes_channel=False,
+                    reasoning_field=reasoning_field, **setup.options,
+                )
             )  # fmt: skip
             output, finish_reason, stop = _stopped(case, sampling.stop if stop_in == "everywhere" else ())
             pieces = _PIECE.findall(output)
             if sampling.max_tokens is not None and len(pieces) > sampling.max_tokens:
                 pieces, finish_reason, stop = pieces[: sampling.max_tokens], "length", None
-            answers.append(DemoAnswer(parser, pieces, finish_reason, stop, setup=setup))
-        run = DemoRun(channel, answers, self.count_tokens(prompt, tools), self._delay_s)
-        worker = GenerationWorker(channel, run.work)
-        stream = DeltaStream(channel, worker, cast("GenerationRun", run), timeout)
-        worker.start()
-        return stream
+            scripts.append(Script(pieces, finish_reason, stop))
+        run = DemoRun(
+            channel=channel,
+            answers=Answers(parsers),
+            setups=setups,
+            prompt_tokens=self.count_tokens(prompt, tools),
+            scripts=scripts,
+            delay_s=self._delay_s,
+        )
+        return DeltaStream.start(run, GenerationWorker(channel, run.work), timeout)
 
     def _choose(self, wants: _Wants, number: int) -> Case:
         named = next((case for case in _cases(self._file.name) if case.name == wants.last_text), None)

@@ -12,7 +12,7 @@ from unspool.generation.prompts.prompt_encoder import PromptEncoder
 if TYPE_CHECKING:
     from unspool.generation.settings import GenerationSettings
 
-__all__ = ["POSITION_NAMES", "fit_context", "model_positions"]
+__all__ = ["POSITION_NAMES", "fit_context", "fit_limit", "model_positions"]
 
 #: The names under which configs of transformers hold the number of positions.
 POSITION_NAMES = (
@@ -40,18 +40,32 @@ def fit_context(
     embeds = inputs.get("inputs_embeds")
     count = int((inputs["input_ids"] if embeds is None else embeds).shape[1])
     limit = settings.limit
-    asked = limit if limit is not None and settings.has_own_limit else 1
+    fitting = fit_limit(count, positions, limit, settings.has_own_limit)
+    if fitting != limit:
+        settings = settings.with_options(max_new_tokens=fitting)
+    elif limit is None and (settings.option("max_length") or 0) > positions:
+        settings = settings.with_options(max_length=positions)
+    return Prompt(inputs=inputs), settings
+
+
+def fit_limit(count: int, positions: int, limit: int | None, is_own: bool) -> int | None:
+    """The limit of an answer behind a prompt of so many tokens; None: `limit` is None.
+
+    Args:
+        positions: As of `fit_context`.
+        is_own: The limit is of the call, and not lowered.
+
+    Raises:
+        ContextLengthError: As of `fit_context`.
+    """
+    asked = limit if limit is not None and is_own else 1
     if count + asked > positions:
         answer = f" before the {asked} of max_tokens" if asked > 1 else ""
         raise ContextLengthError(
             f"prompt is too long: the model's maximum context length is {positions} tokens, and the prompt has "
             f"{count}{answer}; shorten it, or ask for less"
         )
-    if limit is not None and count + limit > positions:
-        settings = settings.with_options(max_new_tokens=positions - count)
-    elif limit is None and (settings.option("max_length") or 0) > positions:
-        settings = settings.with_options(max_length=positions)
-    return Prompt(inputs=inputs), settings
+    return None if limit is None else min(limit, positions - count)
 
 
 def model_positions(model: Any) -> tuple[int, str] | None:

@@ -14,10 +14,10 @@ from unspool.writing.grammar.answer import ReasoningStart
 from unspool.writing.grammar.make_grammar import make_grammar
 from unspool.writing.grammar.response import Response, response_grammar
 from unspool.writing.grammar.response_format import read_response_format
-from unspool.writing.grammar.result import Grammar
+from unspool.writing.grammar.result import Grammar, Syntax
 from unspool.writing.grammar.tools import is_strict
 
-__all__ = ["format_of", "request_grammar"]
+__all__ = ["choice_beside", "format_of", "request_grammar"]
 
 
 def request_grammar(
@@ -30,10 +30,11 @@ def request_grammar(
     parallel: bool,
     read_prompt_end: Callable[[], str | None],
     start_in: str,
-    vocabulary: Vocabulary,
+    vocabulary: Vocabulary | None,
     own: str | Grammar | None = None,
     choice: Sequence[str] | None = None,
     regex: str | None = None,
+    syntax: Syntax | None = "lark",
 ) -> str | Grammar | None:
     """What the answer is kept to; None: it is free.
 
@@ -47,6 +48,7 @@ def request_grammar(
         start_in: As of `Parser`.
         own: The caller's grammar, which replaces all that.
         choice, regex: As of `read_response_format`.
+        syntax: Of the grammar; None: what runs the model has none.
 
     Raises:
         ArgumentError: The request cannot be enforced with this format, or holds a schema that no grammar is made of.
@@ -66,9 +68,14 @@ def request_grammar(
         return None
     if must_call and isinstance(tools, ToolSchemas):
         raise ArgumentError("a required call needs the tools' schemas; pass tools as a list")
+    if syntax is None:
+        raise ArgumentError(
+            "what runs this model has no grammars, so it cannot be kept to a required call, a strict tool or a response "
+            "format; leave it out"
+        )
     end = read_prompt_end()
     if isinstance(format, Format):
-        return _without_file(format, response, must_call, end)
+        return _without_file(format, response, must_call, end, syntax)
     file = format_of(format, reasoning)
     if must_call and not file.has_tools:
         raise ArgumentError(
@@ -85,6 +92,7 @@ def request_grammar(
             response=response,
             parallel=parallel,
             prompt=end,
+            syntax=syntax,
             tokenizer=vocabulary,
             reasoning_start=_STARTS.get(start_in) if file.has_reasoning else "none",
         )
@@ -92,12 +100,20 @@ def request_grammar(
         raise ArgumentError(str(error)) from error
 
 
+def choice_beside(grammar: str | Grammar | None, tool_choice: Any, tools: Any) -> Any:
+    """The tool choice of the parser of an answer that `request_grammar` keeps to something."""
+    if grammar is None:
+        return tool_choice
+    # Calls come in the model's own syntax, and without tools no text is a call.
+    return "none" if tool_choice == "none" or not tools else "auto"
+
+
 #: Where the answer begins by the option `start_in`; None: as the prompt shows.
 _STARTS: dict[str, ReasoningStart | None] = {"auto": None, "content": "may", "reasoning": "open"}
 
 
 def _without_file(
-    format: Format, response: Response | None, must_call: bool, prompt: str | None
+    format: Format, response: Response | None, must_call: bool, prompt: str | None, syntax: Syntax
 ) -> Grammar | None:
     """A compiled format shows no patterns: there is a grammar of content, and none of reasoning and calls."""
     if must_call:
@@ -112,7 +128,7 @@ def _without_file(
             f"the prompt opens reasoning, and '{format.name}' is no format file, so there is no grammar of it; "
             "switch reasoning off, or name a format"
         )
-    return response_grammar(response)
+    return response_grammar(response, syntax)
 
 
 def format_of(format: str | FormatSource, reasoning: str | bool | None) -> FormatSource:

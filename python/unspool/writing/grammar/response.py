@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from unspool.core.schema.match_pattern import Matcher
 from unspool.core.schema.schema_patterns import parse_whole
@@ -17,7 +17,7 @@ from unspool.writing.grammar.nodes import Literal as Exactly
 from unspool.writing.grammar.nodes import choice as any_of
 from unspool.writing.grammar.printers import PRINTERS
 from unspool.writing.grammar.read_grammar import MAX_LENGTH, read_grammar, read_regex
-from unspool.writing.grammar.result import Grammar
+from unspool.writing.grammar.result import Grammar, Syntax
 
 __all__ = ["Response", "read_text", "response_grammar", "text_node"]
 
@@ -120,7 +120,7 @@ def read_text(response: Response, rules: Rules) -> Node:
     return read_grammar(response.grammar, rules, response.syntax)
 
 
-def response_grammar(response: Response, syntax: Literal["lark", "gbnf"] = "lark") -> Grammar:
+def response_grammar(response: Response, syntax: Syntax = "lark") -> Grammar:
     """The grammar of an answer that is only that.
 
     Raises:

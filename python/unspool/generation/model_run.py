@@ -1,0 +1,143 @@
+"""What a `DeltaStream` reads of the request that a model runs; whatever runs a model has a subclass of it."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from unspool._core import DeltaChannel
+from unspool.errors import ChannelCancelledError
+from unspool.generation.answers import Answers
+from unspool.generation.prefill.report import PrefillReport
+from unspool.generation.result import Choice, StreamResult, Usage, measure
+from unspool.streams.recording.answer import ParserSetup, record_answer
+
+__all__ = ["ModelRun"]
+
+_NO_REPORT = PrefillReport(
+    None, runtime_eligible=False, applied=False, activation_reason="the prompt has not been read"
+)
+
+A = TypeVar("A", bound=Answers)
+
+
+@dataclass(kw_only=True)
+class ModelRun(Generic[A]):
+    """One request in progress, and its result so far. The consumer may read it from another thread.
+
+    A subclass fills the answers, within `running`, in a worker that a `DeltaStream` gets too.
+
+    Attributes:
+        channel: Where the parsers' deltas go.
+        answers: The answers so far.
+        setups: How each answer's parser was made.
+        prompt_tokens: How many ids the prompt has, once it is read.
+        broken_off: The finish reason if the model did not end by itself.
+    """
+
+    channel: DeltaChannel
+    answers: A
+    setups: Sequence[ParserSetup]
+    prompt_tokens: int = 0
+    begin_s: float = field(default_factory=time.perf_counter)
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    broken_off: str | None = None
+    is_over: bool = False
+    _result: StreamResult | None = None
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[None]:
+        """Notes how the run ends."""
+        try:
+            yield
+        except BaseException as error:
+            self.broken_off = "cancelled" if isinstance(error, ChannelCancelledError) else "error"
+            raise
+        finally:
+            self.is_over = True
+
+    def taken(self) -> None:
+        """The consumer has taken deltas from the channel."""
+
+    @property
+    def name(self) -> str:
+        """The model's, for a log."""
+        return type(self).__name__
+
+    @property
+    def description(self) -> str:
+        """The request, for a log; it has no text of the prompt."""
+        usage = self.usage
+        prompt = f"{usage.prompt_tokens} prompt tokens" if usage.prompt_tokens else "its prompt not yet read"
+        return f"request of {self.name} with {prompt}, {usage.completion_tokens} tokens generated"
+
+    @property
+    def usage(self) -> Usage:
+        """The token counts so far, without a look at the messages."""
+        return Usage(self.prompt_tokens, sum(map(len, self.answers.token_ids)))
+
+    @property
+    def report(self) -> PrefillReport:
+        """How the prompt was run."""
+        return _NO_REPORT
+
+    def prompt_of(self, row: int) -> str | Sequence[int]:  # noqa: ARG002
+        """The prompt of an answer, for its record."""
+        return ""
+
+    def recorded(self) -> list[dict[str, Any]]:
+        """What the model wrote and what came of it, as plain data: slow, and only of a run that has ended."""
+        answers = self.answers
+        return [
+            record_answer(
+                setup,
+                self.prompt_of(row),
+                answers.token_ids[row] if setup.vocabulary is not None else answers.texts[row],
+                answers.parsers[row].message,
+            )
+            for row, setup in enumerate(self.setups)
+        ]
+
+    def result(self) -> StreamResult:
+        """The result so far; after the run has ended, it is built once."""
+        if self._result is not None:
+            return self._result
+        is_over, answers, report, usage = self.is_over, self.answers, self.report, self.usage
+        # An answer that is complete stays so, even if the consumer left before the end of the channel.
+        broken_off = self.broken_off or ("cancelled" if self.channel.is_cancelled else None)
+        choices = []
+        for row, parser in enumerate(answers.parsers):
+            message = parser.message
+            choices.append(
+                Choice(
+                    index=row,
+                    message=message,
+                    finish_reason=message.finish_reason or broken_off,
+                    stop_reason=parser.stop_reason or answers.stop_reasons.get(row),
+                    token_ids=tuple(answers.token_ids[row]),
+                    logprobs=None if answers.logprobs is None else tuple(answers.logprobs[row]),
+                )
+            )
+        result = StreamResult(
+            choices=tuple(choices),
+            usage=usage,
+            metrics=measure(
+                self.begin_s,
+                list(answers.times_s),
+                usage.prompt_tokens,
+                self.decode_prefix_tokens,
+                answers.last_put_s,
+            ),
+            prefill=report,
+            metadata={**report.metadata(), **self.metadata},
+        )
+        self._result = result if is_over else None
+        return result
+
+    @property
+    def decode_prefix_tokens(self) -> int:
+        """How many of the prompt's tokens the first decoding step ran, after a prefill of its own."""
+        return 0

@@ -1,0 +1,120 @@
+"""Runs a model's requests as tasks of an event loop, without a thread for each."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from unspool._core import DeltaChannel
+from unspool.core.fork_safety import in_child
+from unspool.errors import ChannelCancelledError
+from unspool.generation.worker import Worker
+
+__all__ = ["TaskWorker", "background_loop"]
+
+
+class TaskWorker(Worker):
+    """Runs `job` as a task of `loop`.
+
+    Args:
+        job: Cancelled when the consumer leaves.
+        loop: None: one in a thread that all such workers share.
+    """
+
+    def __init__(
+        self,
+        channel: DeltaChannel,
+        job: Callable[[], Coroutine[Any, Any, None]],
+        loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__()
+        self._channel = channel
+        self._job: Callable[[], Coroutine[Any, Any, None]] | None = job
+        self._loop = loop or background_loop()
+        self._task: asyncio.Task[None] | None = None
+        self._has_ended = threading.Event()
+
+    def start(self) -> None:
+        """Start the task, from any thread."""
+        if not self._call(self._begin):
+            self._end()
+
+    def stop(self) -> None:
+        """Ask the job to stop; returns at once."""
+        self._channel.cancel()
+        self._call(self._cancel)
+
+    def join(self, grace_s: float) -> bool:
+        """Wait for the end, at most `grace_s` seconds, unless the loop itself would wait."""
+        return self._has_ended.wait(0 if asyncio._get_running_loop() is self._loop else grace_s)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the job is still running."""
+        return not self._has_ended.is_set()
+
+    def _call(self, function: Callable[[], None]) -> bool:
+        """Have the loop call it; False if the loop is closed."""
+        if asyncio._get_running_loop() is self._loop:
+            function()
+            return True
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(function)
+            return True
+        return False
+
+    def _begin(self) -> None:
+        self._task = self._loop.create_task(self._run())
+
+    def _cancel(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _run(self) -> None:
+        job, self._job = self._job, None
+        assert job is not None
+        try:
+            if not self._channel.is_cancelled:
+                await job()
+        except (ChannelCancelledError, asyncio.CancelledError):
+            self._channel.cancel()  # the consumer has left, or the loop ends
+        except BaseException as error:  # raised in the consumer
+            self._keep(error)
+        finally:
+            self._end()
+
+    def _end(self) -> None:
+        self._channel.close()
+        self._task = None
+        self._has_ended.set()
+
+
+class _Background:
+    """An event loop in a daemon thread."""
+
+    def __init__(self) -> None:
+        self._forget()
+        in_child(self._forget)  # the thread is in the parent
+
+    def _forget(self) -> None:
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def loop(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                thread = threading.Thread(target=self._loop.run_forever, name="unspool-tasks", daemon=True)
+                thread.start()
+            return self._loop
+
+
+_background = _Background()
+
+
+def background_loop() -> asyncio.AbstractEventLoop:
+    """The event loop for callers that have none."""
+    return _background.loop()
