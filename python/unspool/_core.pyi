@@ -535,7 +535,7 @@ class Vocabulary:
 
     @staticmethod
     def from_file(path: str | os.PathLike[str]) -> Vocabulary:
-        """Read a `tokenizer.json`, a `tekken.json`, a SentencePiece `.model` file, or an exported
+        """Read a `tokenizer.json`, a `tekken.json`, a SentencePiece `.model`, a `.gguf`, or an exported
         `.vocabulary`.
 
         Raises:

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 from unspool._core import Vocabulary
 from unspool.core.fork_safety import in_child
+from unspool.core.vocabulary.gguf_file import read_gguf
+from unspool.core.vocabulary.gguf_vocabulary import from_gguf
 from unspool.core.vocabulary.tokenizer_json import SPACE, compile_chain, foreign, from_description, normalized
 from unspool.errors import VocabularyError
 
@@ -20,7 +22,7 @@ __all__ = ["from_file", "from_tiktoken", "from_tokenizer"]
 
 
 def from_file(path: str | os.PathLike[str]) -> Vocabulary:
-    """Read a `tokenizer.json`, a `tekken.json`, a SentencePiece `.model` file, or an exported `.vocabulary`.
+    """Read a `tokenizer.json`, a `tekken.json`, a SentencePiece `.model`, a `.gguf`, or an exported `.vocabulary`.
 
     Raises:
         VocabularyError: The file is damaged, of another kind, or exceeds a limit of `Vocabulary`.
@@ -35,6 +37,8 @@ def from_file(path: str | os.PathLike[str]) -> Vocabulary:
 def _from_file(file: Path) -> Vocabulary:
     if file.suffix == ".vocabulary":
         return Vocabulary.from_bytes(file.read_bytes())
+    if file.suffix == ".gguf":
+        return from_gguf(read_gguf(file))
     if file.suffix == ".model" or ".model." in file.name:
         with foreign("the SentencePiece model"):
             import sentencepiece
@@ -88,7 +92,7 @@ def from_tiktoken(
 
 
 def from_tokenizer(tokenizer: Any) -> Vocabulary:
-    """Compile a live tokenizer of any supported library; a Vocabulary is returned unchanged.
+    """Compile a live tokenizer of any supported library; a Vocabulary, or that of a `ChatTokenizer`, is returned unchanged.
 
     A tokenizer is compiled once, and its vocabulary is cached as long as it lives. It is compiled again if it
     has changed: another number of tokens, another decoder, or an added token that is new or has other flags.
@@ -98,8 +102,9 @@ def from_tokenizer(tokenizer: Any) -> Vocabulary:
     Raises:
         VocabularyError: The type is not supported, the decoder cannot be compiled, or a limit is exceeded.
     """
-    if isinstance(tokenizer, Vocabulary):
-        return tokenizer
+    own = tokenizer if isinstance(tokenizer, Vocabulary) else getattr(tokenizer, "vocabulary", None)
+    if isinstance(own, Vocabulary):
+        return own
     for inner in _layers(tokenizer):
         reader = _reader_of(inner)
         if reader is not None:
