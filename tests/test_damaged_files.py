@@ -6,6 +6,7 @@ import base64
 import copy
 import json
 import random
+import struct
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 import unspool
-from unspool import Format, FormatError, Vocabulary, VocabularyError
+from unspool import ArgumentError, Format, FormatError, Vocabulary, VocabularyError
 from unspool._core import PATTERN_KEYS
 from unspool.formats.format_file import FormatFile
 
@@ -179,6 +180,124 @@ def test_a_damaged_sentencepiece_model(tmp_path: Path) -> None:
     for size in [0, 1, 10, 1000]:
         path.write_bytes(generator.randbytes(size))
         assert not reads(path) or size == 0
+
+
+def text(value: bytes) -> bytes:
+    return struct.pack("<Q", len(value)) + value
+
+
+def gguf(facts: list[tuple[bytes, bytes]], count: int | None = None, version: int = 3) -> bytes:
+    head = struct.pack("<4sIQQ", b"GGUF", version, 0, len(facts) if count is None else count)
+    return head + b"".join(text(key) + value for key, value in facts)
+
+
+def listed(kind: int, items: list[bytes], count: int | None = None) -> bytes:
+    return struct.pack("<IIQ", 9, kind, len(items) if count is None else count) + b"".join(items)
+
+
+TOKENS = [b"a", b"<0x0A>", "\u2581b".encode(), b"<s>", b"<tool>"]
+GGUF_FACTS: list[tuple[bytes, bytes]] = [
+    (b"general.name", struct.pack("<I", 8) + text(b"tiny")),
+    (b"general.alignment", struct.pack("<II", 4, 32)),
+    (b"tokenizer.ggml.model", struct.pack("<I", 8) + text(b"llama")),
+    (b"tokenizer.ggml.tokens", listed(8, [text(token) for token in TOKENS])),
+    (b"tokenizer.ggml.scores", listed(6, [struct.pack("<f", 0)] * 5)),
+    (b"tokenizer.ggml.token_type", listed(5, [struct.pack("<i", kind) for kind in (1, 6, 1, 3, 4)])),
+    (b"tokenizer.ggml.add_space_prefix", struct.pack("<I?", 7, False)),
+    (b"tokenizer.ggml.eos_token_id", struct.pack("<II", 4, 3)),
+    (b"tokenizer.chat_template", struct.pack("<I", 8) + text(b"{{ messages }}")),
+]
+
+
+def test_a_damaged_gguf_file(tmp_path: Path) -> None:
+    path = tmp_path / "x.gguf"
+    whole = gguf(GGUF_FACTS)
+
+    def reads_both(data: bytes) -> bool:
+        path.write_bytes(data)
+        try:
+            unspool.ChatTokenizer.from_pretrained(path)
+        except VocabularyError:
+            assert not reads(path) or data != whole  # a template may be wrong where the tokens are right
+            return False
+        return reads(path)
+
+    assert reads_both(whole)
+    outcomes = [reads_both(whole[:size]) for size in range(len(whole))]
+    assert not any(outcomes)
+    for place in range(len(whole)):
+        for wrong in (0, 1, 0x7F, 0xFF):
+            outcomes.append(reads_both(whole[:place] + bytes([wrong]) + whole[place + 1 :]))
+    assert any(outcomes)
+    for at in range(len(GGUF_FACTS)):
+        reads_both(gguf(GGUF_FACTS[:at] + GGUF_FACTS[at + 1 :]))
+        assert not reads_both(gguf([*GGUF_FACTS, GGUF_FACTS[at]])), "a key twice"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        gguf([], count=2**63),
+        gguf([(b"a", listed(7, [], count=2**62))]),
+        gguf([(b"a", listed(8, [], count=2**62))]),
+        gguf([(b"a", listed(9, [listed(9, [])] * 100))]),
+        gguf([(b"a", struct.pack("<IQ", 8, 2**63))]),
+        gguf([(b"a", listed(8, [text(b"")] * 2**16, count=2**22))]),
+        gguf([(b"%d" % at, listed(8, [text(b"")] * 2**12)) for at in range(2**8)], count=2**16),
+        gguf(GGUF_FACTS, version=1),
+        gguf([(b"\xff", struct.pack("<II", 4, 0))]),
+        b"",
+        b"GGUF",
+    ],
+)
+def test_a_hostile_gguf_file_costs_little(data: bytes, tmp_path: Path) -> None:
+    (tmp_path / "x.gguf").write_bytes(data)
+    begin = time.thread_time()
+    assert not reads(tmp_path / "x.gguf")
+    assert time.thread_time() - begin < 20
+
+
+CHAT_FILES: dict[str, Any] = {
+    "tokenizer_config.json": {
+        "bos_token": {"content": "<call>", "lstrip": False},
+        "eos_token": "</s>",
+        "added_tokens_decoder": {"7": {"content": "<more>", "special": True}},
+        "extra_special_tokens": ["<extra>", {"content": "<other>"}],
+        "chat_template": [{"name": "default", "template": "a"}, {"name": "tool_use", "template": "b"}],
+        "response_template": {"version": 1},
+    },
+    "special_tokens_map.json": {"pad_token": "<pad>"},
+    "generation_config.json": {"eos_token_id": [1, 2]},
+    "chat_template.json": {"chat_template": "c"},
+}
+
+
+@pytest.mark.parametrize("name", CHAT_FILES)
+def test_damaged_files_beside_a_tokenizer(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("tokenizers")
+    (tmp_path / "tokenizer.json").write_text(json.dumps(tokenizer_json(DECODERS[0])))
+    path = tmp_path / name
+    texts = [
+        "",
+        "[]",
+        "{",
+        "[" * 100_000,
+        '{"a": ' + "9" * 5000 + "}",
+        *map(json.dumps, damaged(CHAT_FILES[name])),
+    ]
+    outcomes = []
+    for made in [json.dumps(CHAT_FILES[name]), *texts]:
+        path.write_text(made)
+        try:
+            tokenizer = unspool.ChatTokenizer.from_pretrained(tmp_path)
+        except (VocabularyError, ArgumentError):
+            outcomes.append(False)
+            continue
+        outcomes.append(True)
+        tokenizer.encode("a")
+        unspool.detect(tokenizer, learn=False)
+    assert outcomes[0]
+    assert not all(outcomes)
 
 
 def a_vocabulary(count: int, steps: list[dict[str, Any]]) -> Vocabulary:

@@ -40,6 +40,7 @@ from unspool.streams.token_streamer import TokenStreamer
 # The rest is imported at its first use: it needs asyncio, dataclasses, logging and ssl, which take longer than all of the above.
 _MODULE_OF = {
     "Bridge": "generation.bridging",
+    "ChatTokenizer": "generation.prompts.chat_tokenizer",
     "ConditioningHook": "generation",
     "DeltaStream": "generation",
     "Detection": "formats.detection",
@@ -104,6 +105,7 @@ if TYPE_CHECKING:
     from unspool.generation.bridging import Bridge, bridge
     from unspool.generation.generate import generate
     from unspool.generation.prefill import PrefillConfig, PrefillReport
+    from unspool.generation.prompts.chat_tokenizer import ChatTokenizer
     from unspool.generation.prompts.history import prepare_messages
     from unspool.generation.prompts.pieces import iter_prompt_token_pieces
     from unspool.integrations.easydel import InferenceConfig, PreCompileConfig, PromptOutput, SampleState
@@ -137,6 +139,7 @@ __all__ = [
     "ChannelCancelledError",
     "ChannelClosedError",
     "ChannelTimeoutError",
+    "ChatTokenizer",
     "ConditioningHook",
     "ContextLengthError",
     "Delta",

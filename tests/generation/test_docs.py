@@ -18,9 +18,11 @@ PAGE = Path(__file__).parents[2] / "docs" / "generation.md"
 
 
 @pytest.mark.skipif(not PAGE.is_file(), reason="runs in a checkout")
-def test_the_page(llama: Any, byte_tokenizer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page(llama: Any, byte_tokenizer: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(byte_tokenizer, "chat_template", TEMPLATE)
+    byte_tokenizer.save_pretrained(tmp_path)
     names: dict[str, Any] = {
+        "folder": tmp_path,
         "model": llama,
         "tokenizer": byte_tokenizer,
         "messages": [{"role": "user", "content": "Hi"}],

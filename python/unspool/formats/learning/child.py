@@ -1,5 +1,7 @@
 """The child process that renders a chat template: a standalone script that imports nothing from unspool.
 
+A template that is trusted is rendered in this process, by the same `template_environment`.
+
 It reads one JSON object per line from standard input and answers each with one line. The first object has the
 limits, the folders of jinja2 and the template. Each further one has jobs; its answer has a text or an error
 for each.
@@ -10,7 +12,6 @@ from __future__ import annotations
 import datetime
 import json
 import math
-import resource
 import sys
 from typing import Any
 
@@ -24,7 +25,7 @@ def main() -> None:
     for folder in start["folders"]:
         sys.path.append(folder)
     is_lasting, cpu_seconds = start["is_lasting"], start["cpu_seconds"]
-    environment = _environment(None if is_lasting else _NOW)
+    environment = template_environment(None if is_lasting else _NOW)
     _limit(start["memory_bytes"])
     _limit_time(cpu_seconds, is_lasting)
     try:
@@ -82,7 +83,7 @@ def _render(template: Any, values: dict[str, Any], text_bytes: int) -> str:
     return text
 
 
-def _environment(now: datetime.datetime | None) -> Any:
+def template_environment(now: datetime.datetime | None = None) -> Any:
     """A Jinja environment configured as in transformers' chat templates; `now` is the time, None the real one."""
     import jinja2
     import jinja2.ext
@@ -124,6 +125,8 @@ def _environment(now: datetime.datetime | None) -> Any:
 
 
 def _limit(memory_bytes: int) -> None:
+    import resource  # which only POSIX systems have
+
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
@@ -131,6 +134,8 @@ def _limit(memory_bytes: int) -> None:
 
 def _limit_time(seconds: int, is_lasting: bool) -> None:
     """Limit the CPU time from now on; only for a process that lasts, the limit may be raised again."""
+    import resource
+
     used = resource.getrusage(resource.RUSAGE_SELF)
     most = math.ceil(used.ru_utime + used.ru_stime) + seconds
     resource.setrlimit(resource.RLIMIT_CPU, (most, resource.RLIM_INFINITY if is_lasting else most))

@@ -1,0 +1,70 @@
+"""What a chat template gets to see, as transformers passes it, however the template is rendered."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from unspool.errors import ArgumentError
+
+__all__ = ["TemplateRenderer"]
+
+# The names of a message's reasoning, as transformers orders them.
+_REASONING_FIELDS = ("reasoning_content", "thinking", "reasoning")
+
+
+class TemplateRenderer(ABC):
+    """Renders the chat templates of an owner, which has `get_chat_template` and `special_tokens_map`."""
+
+    def __init__(self, owner: Any) -> None:
+        self._owner = owner
+
+    @property
+    def chat_template(self) -> Any:
+        """The owner's."""
+        return self._owner.chat_template
+
+    def apply_chat_template(
+        self,
+        conversation: Sequence[Mapping[str, Any]],
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        *,
+        chat_template: str | None = None,
+        add_generation_prompt: bool = False,
+        tokenize: bool = False,
+        **variables: Any,
+    ) -> str:
+        """The text of a conversation, as transformers renders it.
+
+        Raises:
+            ArgumentError: There is no template or no message, a variable is not JSON, or the template exceeds a limit.
+            jinja2.TemplateError: It does not accept the conversation.
+            RuntimeError: It fails.
+        """
+        if tokenize:
+            raise ArgumentError("a template writes text; tokenize it with the tokenizer")
+        if not conversation:
+            raise ArgumentError("there is no message; a chat template needs at least one")
+        template = self._owner.get_chat_template(chat_template, tools=tools)
+        tokens = {name: str(token) for name, token in self._owner.special_tokens_map.items()}
+        shown = {"tools": tools, "documents": None, "add_generation_prompt": add_generation_prompt}
+        messages = [_message(message) for message in conversation]
+        try:
+            job = json.dumps({**tokens, **shown, **variables, "messages": messages})
+        except (TypeError, ValueError, RecursionError) as error:
+            raise ArgumentError(f"a variable of the chat template is not JSON: {error}") from None
+        return self._render(template, json.loads(job))
+
+    @abstractmethod
+    def _render(self, template: str, variables: dict[str, Any]) -> str: ...
+
+
+def _message(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The message without nulls, and with its reasoning under the names that templates read."""
+    message = {key: value for key, value in given.items() if value is not None}
+    reasoning = next((message[name] for name in _REASONING_FIELDS if name in message), None)
+    return (
+        message if reasoning is None else {"thinking": reasoning, **message, "reasoning_content": reasoning}
+    )

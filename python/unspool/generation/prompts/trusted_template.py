@@ -1,0 +1,23 @@
+"""Renders a chat template that is trusted: in this process, without limits."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from unspool.formats.learning.child import template_environment
+from unspool.generation.prompts.template_renderer import TemplateRenderer
+
+__all__ = ["TrustedTemplate"]
+
+
+class TrustedTemplate(TemplateRenderer):
+    """Renders in the environment of `SandboxedTemplate`; the template's errors are raised as they are."""
+
+    def _render(self, template: str, variables: dict[str, Any]) -> str:
+        return str(_compiled(template).render(variables))
+
+
+@lru_cache(16)
+def _compiled(template: str) -> Any:
+    return template_environment().from_string(template)
