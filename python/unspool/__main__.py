@@ -316,7 +316,9 @@ def serve(model: str | None, **options: Any) -> None:
 @click.argument("file", default="-")
 @click.option("--format", "format_", required=True, help="The format's name, or a format file (.toml).")
 @click.option("--tools", "tools_file", help="A JSON file with the request's tools.")
-@click.option("--tokenizer", help="A tokenizer.json, tekken.json, GGUF file or SentencePiece model: input is ids.")
+@click.option(
+    "--tokenizer", help="A tokenizer.json, tekken.json, GGUF file or SentencePiece model: input is ids."
+)
 @click.option("--reasoning", help="The format whose reasoning is meant; 'none' for none.")
 @click.option(
     "--also", multiple=True, help="Another format whose calls count too; 'any' for all. May be repeated."

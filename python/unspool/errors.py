@@ -10,6 +10,7 @@ __all__ = [
     "ChannelClosedError",
     "ChannelTimeoutError",
     "ContextLengthError",
+    "EngineError",
     "FormatError",
     "LearnError",
     "PrefillError",
@@ -63,6 +64,20 @@ class ChannelCancelledError(StreamError):
 
 class ChannelTimeoutError(UnspoolError, TimeoutError):
     """A wait for a channel or a model timed out."""
+
+
+class EngineError(UnspoolError, RuntimeError):
+    """An engine in front of which a server stands does not answer, or answers with an error.
+
+    Args:
+        status: The HTTP status that a client gets: 400 to 499 if the request is at fault, else 502, 503 or 504.
+        is_retryable: Another engine, or the same one later, may answer the same request.
+    """
+
+    def __init__(self, message: str, status: int = 502, *, is_retryable: bool = False) -> None:
+        super().__init__(message)
+        self.status = status
+        self.is_retryable = is_retryable
 
 
 class PrefillError(UnspoolError, RuntimeError):

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from starlette.responses import JSONResponse
 
-from unspool.errors import ArgumentError, ChannelTimeoutError, ContextLengthError
+from unspool.errors import ArgumentError, ChannelTimeoutError, ContextLengthError, EngineError
 from unspool.serve.request_ids import current_request_id
 
 __all__ = [
@@ -143,6 +143,9 @@ def as_api_error(error: BaseException) -> ApiError:
         return ApiError(400, str(error), code="context_length_exceeded")
     if isinstance(error, ArgumentError) or _is_template_error(error):
         return ApiError(400, _without_python(str(error)), code="invalid_argument")
+    if isinstance(error, EngineError):
+        later = {"Retry-After": "1"} if error.status in (429, 503) else None
+        return ApiError(error.status, str(error), code="engine_error", headers=later)
     if isinstance(error, ChannelTimeoutError):
         return ApiError(504, str(error), code="model_timeout")
     return ApiError(500, f"the model failed: {type(error).__name__}: {error}", code="model_failed")

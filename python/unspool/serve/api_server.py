@@ -274,5 +274,6 @@ def _facts_of(model: Any) -> str:
         "device": getattr(inner, "device", None),
         "dtype": str(getattr(inner, "dtype", None) or "").removeprefix("torch."),
         "context length": getattr(model, "context_length", None),
+        "engine": getattr(model, "engine", None),
     }
     return "".join(f", {name} {value}" for name, value in facts.items() if value)

@@ -79,9 +79,11 @@ def create_app(
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        async with anyio.create_task_group() as group:
+        async with contextlib.AsyncExitStack() as stack, anyio.create_task_group() as group:
             if callable(models):
-                group.start_soon(_load, state, models, on_failure, on_ready)
+                group.start_soon(_load, state, stack, models, on_failure, on_ready)
+            else:
+                await _open(models, stack)
             yield
             state.is_stopping = True
             group.cancel_scope.cancel()
@@ -128,12 +130,15 @@ def _cross_origin(options: ServeOptions) -> list[Middleware]:
 
 async def _load(
     state: ServerState,
+    stack: contextlib.AsyncExitStack,
     models: Callable[[], Mapping[str, Any]],
     on_failure: Callable[[], None] | None,
     on_ready: Callable[[], None] | None,
 ) -> None:
     try:
-        state.models = await anyio.to_thread.run_sync(models, abandon_on_cancel=True)
+        loaded = await anyio.to_thread.run_sync(models, abandon_on_cancel=True)
+        await _open(loaded, stack)
+        state.models = loaded
     except Exception as error:
         state.failure = error
         is_explained = isinstance(error, UnspoolError)
@@ -143,6 +148,13 @@ async def _load(
     else:
         if on_ready is not None:
             on_ready()
+
+
+async def _open(models: Mapping[str, Any], stack: contextlib.AsyncExitStack) -> None:
+    """Enter the lifespans of models that have one; a mapping that makes its models when asked has none."""
+    for model in models.values() if type(models) is dict else ():
+        if (lifespan := getattr(model, "lifespan", None)) is not None:
+            await stack.enter_async_context(lifespan())
 
 
 async def _report(request: Request, error: Exception) -> Response:

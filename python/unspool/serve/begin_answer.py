@@ -131,6 +131,8 @@ def usage_of(result: StreamResult) -> dict[str, Any]:
         "completion_tokens": result.usage.completion_tokens,
         "reasoning_tokens": sum(choice.message.token_counts.reasoning for choice in result.choices),
     }
+    if result.usage.cached_tokens is not None:
+        usage["cached_tokens"] = result.usage.cached_tokens
     if metrics.time_to_first_token_ms is not None:
         usage["first_token_time"] = round(metrics.time_to_first_token_ms / 1000, 6)
         usage["processing_time"] = round(metrics.time_to_first_token_ms / 1000 + metrics.decode_time_s, 6)

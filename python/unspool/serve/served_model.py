@@ -34,7 +34,8 @@ class ServedModel(Protocol):
     Its methods run in worker threads. Optional, as of `StreamGenerator`: `count_tokens` and
     `tokenize` (with prompt, tools and chat_template_kwargs), and `format_name(tools)` for the metrics. A model
     whose `context_length` is a number is asked to keep to it: its `stream` gets `within_context=True` too. One whose
-    `stream` takes `response_format` or `prefill` gets the request's; other models reject such requests.
+    `stream` takes `response_format` or `prefill` gets the request's; other models reject such requests. A `lifespan()`, an
+    asynchronous context manager, is entered while the server runs; /readiness follows `is_ready`.
     """
 
     def stream(
@@ -139,7 +140,7 @@ def _has_template(owner: Any) -> bool:
     if getattr(owner, "chat_template", None):
         return True
     render = getattr(type(owner), "apply_chat_template", None)
-    return render is not None and not render.__module__.startswith("transformers.")
+    return render is not None and not render.__module__.startswith(("transformers.", "unspool."))
 
 
 def count_tokens(

@@ -64,7 +64,15 @@ class ServerState:
     @property
     def is_ready(self) -> bool:
         """Whether requests are served."""
-        return self.models is not None and not self.is_stopping and self.preparing.has_room
+        return (
+            self.models is not None and not self.is_stopping and self.preparing.has_room and self._is_served
+        )
+
+    @property
+    def _is_served(self) -> bool:
+        """Whether the engine of any model answers."""
+        models = self.models.values() if type(self.models) is dict else ()
+        return not models or any(getattr(model, "is_ready", True) for model in models)
 
     def stop(self) -> None:
         """Reject new requests; running ones continue."""

@@ -23,7 +23,9 @@ async def _readiness(request: Request) -> Response:
     state = state_of(request)
     if state.is_ready:
         return JSONResponse({"status": "ready"})
-    status = "stopping" if state.is_stopping else "stuck" if state.models is not None else "loading"
+    status = "stopping" if state.is_stopping else "loading"
+    if state.models is not None and not state.is_stopping:
+        status = "stuck" if not state.preparing.has_room else "engine"
     status = status if state.failure is None else "failed"
     return JSONResponse({"status": status}, 503)
 

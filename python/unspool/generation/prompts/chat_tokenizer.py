@@ -24,7 +24,7 @@ class ChatTokenizer:
     special tokens are attributes, such as `bos_token`.
 
     Attributes:
-        vocabulary: The `Vocabulary`.
+        vocabulary: The `Vocabulary`; None: only the template is known.
         name_or_path: Where it comes from.
         eos_token_ids: The ids that end an answer.
         response_template: The checkpoint's own description of its output; None: it has none.
@@ -89,7 +89,8 @@ class ChatTokenizer:
 
     def get_added_vocab(self) -> dict[str, int]:
         """The ids of the added tokens by text."""
-        return {text: id for id, text in self.vocabulary.added_tokens.items()}
+        added = {} if self.vocabulary is None else self.vocabulary.added_tokens
+        return {text: id for id, text in added.items()}
 
     def get_chat_template(self, chat_template: str | None = None, tools: Any = None) -> str:
         """The text of a template: one given by name or as text, or else the model's for these tools.

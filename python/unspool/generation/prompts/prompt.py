@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +10,7 @@ from unspool._core import Vocabulary
 from unspool.errors import ArgumentError
 from unspool.generation.prompts.history import TEXT_PARTS
 
-__all__ = ["Prompt", "check_ids", "prompt_end", "read_prompt"]
+__all__ = ["Prompt", "check_ids", "prompt_end", "read_prompt", "text_of_ids"]
 
 _TEXT_KEYS = ("prompt", "text")
 _INPUT_KEYS = ("input_ids", "inputs_embeds")
@@ -142,9 +142,13 @@ def prompt_end(prompt: Prompt, vocabulary: Vocabulary) -> str | None:
     ids = prompt.inputs.get("input_ids")
     if prompt.text is not None or ids is None:
         return prompt.text
+    return text_of_ids(ids.reshape(-1)[-_LAST_IDS:].tolist(), vocabulary)
+
+
+def text_of_ids(ids: Iterable[int], vocabulary: Vocabulary) -> str:
+    """The text of a prompt's ids, with its special tokens."""
     added = vocabulary.added_tokens
-    last = ids.reshape(-1)[-_LAST_IDS:].tolist()
-    pieces = (added[id].encode() if id in added else vocabulary.token_bytes(id) for id in last)
+    pieces = (added[id].encode() if id in added else vocabulary.token_bytes(id) for id in ids)
     return b"".join(pieces).decode(errors="replace")
 
 

@@ -39,6 +39,7 @@ class TokenizerFiles:
 
     Attributes:
         name: The folder, the repository, or the model's name in a GGUF file.
+        vocabulary: None: only the template is known.
         tokenizer: A `tokenizers.Tokenizer`; None if the files do not show how texts are encoded.
         chat_template: One, several by name, or None.
         special_tokens: By transformers' names, such as "bos_token".
@@ -47,7 +48,7 @@ class TokenizerFiles:
     """
 
     name: str
-    vocabulary: Vocabulary
+    vocabulary: Vocabulary | None
     tokenizer: Any = None
     chat_template: str | dict[str, str] | None = None
     special_tokens: dict[str, str] = field(default_factory=dict)

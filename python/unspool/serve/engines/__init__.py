@@ -1,0 +1,23 @@
+"""Engines that run a model for the server: vLLM, SGLang, llama.cpp, any completions endpoint, or one of your own.
+
+Needs `pip install 'unspool[engine]'`.
+"""
+
+try:
+    from unspool.serve.engines.connect import Kind, connect
+    from unspool.serve.engines.engine import Engine, EngineLogprob, EngineOutput, EngineRequest
+    from unspool.serve.engines.engine_model import EngineModel
+    from unspool.serve.engines.replicas import Replicas
+except ImportError as error:
+    raise ImportError(f"{error}; pip install 'unspool[engine]'") from None
+
+__all__ = [
+    "Engine",
+    "EngineLogprob",
+    "EngineModel",
+    "EngineOutput",
+    "EngineRequest",
+    "Kind",
+    "Replicas",
+    "connect",
+]

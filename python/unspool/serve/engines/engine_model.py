@@ -1,0 +1,397 @@
+"""A model that an engine runs, as the server serves it: our template, grammar and parser, its tokens."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import copy
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from unspool._core import DeltaChannel, Vocabulary
+from unspool.core.format.other_families import Also
+from unspool.core.vocabulary.vocabulary_sources import from_tokenizer
+from unspool.errors import ArgumentError, EngineError
+from unspool.formats.choose_format import check_format_names, choose_format
+from unspool.generation.answers import Answers
+from unspool.generation.delta_stream import DeltaStream
+from unspool.generation.prefill.context_limit import fit_limit
+from unspool.generation.prompts.chat_template import render_messages
+from unspool.generation.prompts.prompt import Prompt, text_of_ids
+from unspool.generation.reasoning_budget import closer_of
+from unspool.generation.sampling_params import SamplingParams
+from unspool.generation.task_worker import TaskWorker, background_loop
+from unspool.serve.engines.engine import Engine, EngineRequest
+from unspool.serve.engines.engine_run import EngineRun, ReasoningLimit
+from unspool.streams.parser import ChannelParser, Parser
+from unspool.streams.recording.answer import ParserSetup
+from unspool.streams.token_streamer import TokenStreamer
+from unspool.writing.grammar.request import choice_beside, format_of, request_grammar
+from unspool.writing.grammar.result import Grammar
+from unspool.writing.grammar.tools import without_strict
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from unspool.core.stream.stream_options import StopIn
+
+__all__ = ["EngineModel"]
+
+_log = logging.getLogger("unspool.serve")
+
+# Between two looks at whether the engine answers.
+_WATCH_S = 2.0
+# The end of a prompt of ids that is read as text; the turn that opens the answer is in it.
+_LAST_IDS = 8192
+
+
+@dataclass(frozen=True)
+class _Prompt:
+    """A prompt as the engine gets it, and as text."""
+
+    text: str | None
+    ids: Sequence[int] | None
+    adds_special_tokens: bool = False
+
+
+class EngineModel:
+    """A model for the server, whose tokens come from an engine.
+
+    In a server the engine's requests run on its event loop. Elsewhere `stream` works too, on a loop in a thread that
+    all share.
+
+    Args:
+        engine: Runs the model.
+        tokenizer: A `ChatTokenizer`, or a tokenizer of transformers: the chat template, and the vocabulary. One without
+            a vocabulary means that answers are read as text.
+        format, reasoning: As of `Parser`; "auto": as the tokenizer shows.
+        also: As of `Parser`.
+        max_new_tokens: The limit of an answer if the request has none.
+
+    Attributes:
+        failure: Why the engine does not answer now, as far as it is known; None: it does.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        tokenizer: Any,
+        *,
+        format: str = "auto",
+        reasoning: str | bool | None = None,
+        also: Also = (),
+        max_new_tokens: int = 1024,
+    ) -> None:
+        check_format_names(format, reasoning)
+        self.engine, self.tokenizer = engine, tokenizer
+        self.format, self.reasoning, self._also = format, reasoning, also
+        self._max_new_tokens = max_new_tokens
+        has_vocabulary = getattr(tokenizer, "vocabulary", tokenizer) is not None
+        self._vocabulary: Vocabulary | None = from_tokenizer(tokenizer) if has_vocabulary else None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self.failure: EngineError | None = None
+
+    @property
+    def inference_name(self) -> str | None:
+        """The name under which the server serves it."""
+        return self.engine.model_name
+
+    @contextlib.asynccontextmanager
+    async def lifespan(self) -> AsyncIterator[None]:
+        """While a server runs: the engine's requests use this event loop, and the engine is watched."""
+        self._loop = asyncio.get_running_loop()
+        await self._look()
+        watch = asyncio.create_task(self._watch())
+        try:
+            yield
+        finally:
+            watch.cancel()
+            await self.engine.aclose()
+            self._loop = None
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(_WATCH_S)
+            await self._look()
+
+    async def _look(self) -> None:
+        was_ready = self.is_ready
+        try:
+            await self.engine.check_ready()
+            self.failure = None
+        except EngineError as error:
+            self.failure = error
+        if self.is_ready != was_ready:
+            _log.warning("%s", self.failure or "the engine answers again")
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the engine answered when it was last asked."""
+        return self.failure is None
+
+    @property
+    def context_length(self) -> int | None:
+        """The most token ids of a prompt and its answer together; None: the engine does not say."""
+        return self.engine.context_length
+
+    def format_name(self, tools: Any = None) -> str:
+        """The name of the format that an answer with these tools is parsed as."""
+        return str(getattr(chosen := self._choose_format(tools)[0], "name", chosen))
+
+    def with_format(self, format: Any = None, reasoning: str | bool | None = None) -> Self:
+        """The same model with another format, as of `StreamGenerator`."""
+        check_format_names(format, reasoning)
+        other = copy.copy(self)
+        other.format = self.format if format is None else format
+        other.reasoning = self.reasoning if reasoning is None else reasoning
+        return other
+
+    def tokenize(
+        self,
+        prompt: Any,
+        *,
+        tools: Sequence[Any] | None = None,
+        chat_template_kwargs: Mapping[str, Any] | None = None,
+        prefill: bool | str = False,
+    ) -> list[int]:
+        """The token ids of a prompt, as of `StreamGenerator.tokenize`.
+
+        Raises:
+            ArgumentError: There is no tokenizer here or in the engine.
+        """
+        read = self._read(prompt, tools, chat_template_kwargs, prefill)
+        if read.ids is None:
+            raise ArgumentError(
+                "tokens cannot be counted: the engine has no tokenizer; start the server with --tokenizer"
+            )
+        return list(read.ids)
+
+    def count_tokens(self, prompt: Any, **options: Any) -> int:
+        """How many token ids a prompt has; the arguments are those of `tokenize`."""
+        return len(self.tokenize(prompt, **options))
+
+    def stream(
+        self,
+        prompt: Any,
+        *,
+        sampling: SamplingParams | Mapping[str, Any] | None = None,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        tool_choice: str | Mapping[str, Any] | None = "auto",
+        response_format: Any = None,
+        prefill: bool | str = False,
+        raw: bool = False,
+        timeout: float | None = None,
+        chat_template_kwargs: Mapping[str, Any] | None = None,
+        parallel_tool_calls: bool = True,
+        reasoning_field: str = "reasoning_content",
+        stop_in: StopIn = "content",
+        strict_markers: bool = False,
+        within_context: bool = True,
+    ) -> DeltaStream:
+        """Begin an answer. The arguments and errors are those of `StreamGenerator.stream`.
+
+        Raises:
+            ArgumentError: Also for what the engine cannot do: a grammar, log-probabilities, a bound on the reasoning.
+        """
+        sampling = SamplingParams.read(sampling)
+        count = sampling.n or 1
+        if count > 1 and sampling.temperature == 0:
+            raise ArgumentError(
+                f"n is {count} and decoding is greedy, so all answers would be the same; set a temperature above 0"
+            )
+        read = self._read(prompt, tools, chat_template_kwargs, prefill)
+        wants_text = self._vocabulary is None or not self.engine.gives_ids
+        if wants_text:
+            _check_text_alone(sampling, stop_in, strict_markers)
+        format, reasoning = ("none", None) if raw else self._choose_format(tools)
+
+        def grammar_behind(read: _Prompt) -> Grammar | None:
+            made = request_grammar(
+                format,
+                reasoning,
+                None if raw else tools,
+                tool_choice=tool_choice,
+                response_format=response_format,
+                parallel=parallel_tool_calls,
+                read_prompt_end=lambda: self._text_of(read),
+                start_in="auto",
+                vocabulary=None if wants_text else self._vocabulary,
+                syntax=self.engine.grammar_syntax,
+            )
+            assert not isinstance(made, str)  # only a caller's own grammar is
+            return made
+
+        grammar = grammar_behind(read)
+        if grammar is not None and prefill:
+            raise ArgumentError(
+                "prefill begins the answer, and a grammar (also of tool_choice, strict, response_format, choice or regex) "
+                "writes all of it; leave one out"
+            )
+        if grammar is not None and sampling.ignore_eos:
+            raise ArgumentError("ignore_eos goes on where the grammar ends; leave one out")
+        options: dict[str, Any] = {
+            "tool_choice": choice_beside(grammar, tool_choice, tools),
+            "reasoning": reasoning,
+            "also": () if raw else self._also,
+            "stop": tuple(sampling.stop),
+            "stop_in": stop_in,
+            "parallel_tool_calls": parallel_tool_calls,
+            "reasoning_field": reasoning_field,
+            "strict_markers": strict_markers and not raw,
+            "prompt": read.ids if read.text is None else read.text,
+        }
+        for name in ("include_stop", "skip_special_tokens"):
+            if (value := getattr(sampling, name)) is not None:
+                options[name] = value
+        channel = DeltaChannel()
+        delivery: dict[str, Any] = {"channel": channel, "closes_channel": False}
+        parsers: list[Parser] = [
+            ChannelParser(format, tools, choice=choice, **delivery, **options)
+            if wants_text
+            else TokenStreamer(
+                self._vocabulary, format, tools, choice=choice, skip_prompt=False, **delivery, **options
+            )
+            for choice in range(count)
+        ]
+        request = EngineRequest(
+            prompt_ids=read.ids,
+            prompt_text=read.text,
+            adds_special_tokens=read.adds_special_tokens,
+            wants_text=wants_text,
+            sampling=self._sampling(sampling, read, within_context),
+            grammar=grammar,
+            preserved_tokens=() if raw or not wants_text else _markers(format, reasoning),
+        )
+        loop = self._loop or background_loop()
+        run = EngineRun(
+            channel=channel,
+            answers=Answers(parsers, has_logprobs=sampling.logprobs is not None),
+            setups=[ParserSetup(format, tools, options, None if wants_text else self._vocabulary)] * count,
+            prompt_tokens=len(read.ids or ()),
+            engine=self.engine,
+            requests=[_of_choice(request, choice) for choice in range(count)],
+            loop=loop,
+            vocabulary=self._vocabulary,
+            limit=None if raw else self._reasoning_limit(sampling, format, reasoning, grammar_behind),
+        )
+        return DeltaStream.start(run, TaskWorker(channel, run.work, loop), timeout)
+
+    def _read(
+        self, prompt: Any, tools: Any, template_kwargs: Mapping[str, Any] | None, prefill: bool | str
+    ) -> _Prompt:
+        """The prompt as text and as ids, as far as there is a tokenizer."""
+        if isinstance(prompt, str):
+            text, adds_special_tokens = prompt, True
+        elif prompt and all(isinstance(item, int) for item in prompt):
+            if not self.engine.gives_ids:
+                raise ArgumentError("the engine reads text alone; send the prompt as text")
+            return _Prompt(None, prompt)
+        elif prompt and all(isinstance(item, Mapping) for item in prompt):
+            if Prompt(messages=prompt).has_media:
+                raise ArgumentError("prompts for an engine are text; leave images and audio out")
+            text, is_template = render_messages(
+                self.tokenizer,
+                prompt,
+                tools=without_strict(tools),
+                chat_template_kwargs=template_kwargs,
+                prefill=prefill,
+            )
+            adds_special_tokens = not is_template
+        else:
+            raise ArgumentError("the prompt is empty, or neither text nor messages nor token ids")
+        ids = self._encode(text, adds_special_tokens) if self.engine.gives_ids else None
+        if not text or ids == []:
+            raise ArgumentError("the prompt is empty; send at least one token")
+        return _Prompt(text, ids, adds_special_tokens)
+
+    def _encode(self, text: str, adds_special_tokens: bool) -> list[int] | None:
+        encode = getattr(self.tokenizer, "encode", None)
+        ids = None if encode is None else encode(text, add_special_tokens=adds_special_tokens)
+        return self.engine.tokenize(text, adds_special_tokens) if ids is None else list(ids)
+
+    def _text_of(self, read: _Prompt) -> str | None:
+        """The end of a prompt as text."""
+        if read.text is not None or self._vocabulary is None or read.ids is None:
+            return read.text
+        return text_of_ids(read.ids[-_LAST_IDS:], self._vocabulary)
+
+    def _sampling(self, sampling: SamplingParams, read: _Prompt, within_context: bool) -> SamplingParams:
+        """The parameters with a limit that fits, for one answer."""
+        limit: int | None = sampling.max_tokens or self._max_new_tokens
+        if within_context and self.context_length is not None and read.ids is not None:
+            limit = fit_limit(len(read.ids), self.context_length, limit, sampling.max_tokens is not None)
+        return sampling.replace(max_tokens=limit, n=1)
+
+    def _reasoning_limit(
+        self,
+        sampling: SamplingParams,
+        format: Any,
+        reasoning: str | bool | None,
+        grammar_behind: Callable[[_Prompt], Grammar | None],
+    ) -> ReasoningLimit | None:
+        most = sampling.max_reasoning_tokens
+        if most is None:
+            return None
+        assert self._vocabulary is not None  # `_check_text_alone`
+        closer = closer_of(format, reasoning, self._vocabulary)
+        if closer is None:
+            return None
+        ids = self._encode(closer, adds_special_tokens=False)
+        if ids is None:
+            raise ArgumentError("max_reasoning_tokens needs a tokenizer; start the server with --tokenizer")
+
+        def go_on(request: EngineRequest, written: Sequence[int]) -> EngineRequest:
+            behind = [*(self._first_ids(request)), *written]
+            left = (request.sampling.max_tokens or 1) - len(written)
+            least = request.sampling.min_tokens
+            return replace(
+                request,
+                prompt_ids=behind,
+                prompt_text=None,
+                sampling=request.sampling.replace(
+                    max_tokens=max(1, left),
+                    min_tokens=None if least is None else max(0, least - len(written)),
+                ),
+                grammar=grammar_behind(_Prompt(None, behind)),
+            )
+
+        return ReasoningLimit(most, ids, go_on)
+
+    def _first_ids(self, request: EngineRequest) -> Sequence[int]:
+        assert request.prompt_ids is not None
+        return request.prompt_ids
+
+    def _choose_format(self, tools: Any) -> tuple[Any, str | bool | None]:
+        if self.format == "auto" and not tools and not getattr(self.tokenizer, "chat_template", None):
+            return "none", None
+        return choose_format(self.format, self.tokenizer, self.reasoning)
+
+
+def _check_text_alone(sampling: SamplingParams, stop_in: StopIn, strict_markers: bool) -> None:
+    """Raise ArgumentError for what needs token ids."""
+    for name, is_set in (
+        ("logprobs", sampling.logprobs is not None),
+        ("max_reasoning_tokens", sampling.max_reasoning_tokens is not None),
+        ("stop_in 'everywhere'", stop_in == "everywhere" and bool(sampling.stop)),
+        ("strict_markers", strict_markers),
+    ):
+        if is_set:
+            raise ArgumentError(
+                f"{name} needs token ids, and this engine's answers are read as text; leave it out"
+            )
+
+
+def _markers(format: Any, reasoning: str | bool | None) -> tuple[str, ...]:
+    """The markers of a format, whose text an engine must not leave out."""
+    markers: tuple[str, ...] = getattr(getattr(format_of(format, reasoning), "facts", None), "markers", ())
+    return markers
+
+
+def _of_choice(request: EngineRequest, choice: int) -> EngineRequest:
+    """The request of one answer of several: with a seed of its own."""
+    seed = request.sampling.seed
+    if seed is None or choice == 0:
+        return request
+    return replace(request, sampling=request.sampling.replace(seed=(seed + choice) % 2**64))

@@ -1,0 +1,182 @@
+"""The requests of one generation to an engine: their ids into parsers, as a task of an event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from unspool._core import Vocabulary
+from unspool.errors import ArgumentError, EngineError
+from unspool.generation.answers import Answers
+from unspool.generation.logprobs import TokenLogprob
+from unspool.generation.model_run import ModelRun
+from unspool.generation.result import Usage
+from unspool.serve.engines.engine import Engine, EngineLogprob, EngineOutput, EngineRequest
+
+__all__ = ["EngineRun", "ReasoningLimit"]
+
+# Deltas that wait for a slow client; more are not read from the engine.
+_MOST_WAITING = 512
+
+
+@dataclass(frozen=True)
+class ReasoningLimit:
+    """How much reasoning an answer may have.
+
+    Attributes:
+        most: Its most tokens.
+        closer: The ids that end it.
+        go_on: Returns the request that goes on behind these ids of the answer.
+    """
+
+    most: int
+    closer: Sequence[int]
+    go_on: Callable[[EngineRequest, Sequence[int]], EngineRequest]
+
+
+@dataclass(kw_only=True)
+class EngineRun(ModelRun[Answers]):
+    """An engine's requests, one for each answer.
+
+    Attributes:
+        vocabulary: For the bytes of log-probabilities.
+        limit: Of the reasoning.
+    """
+
+    engine: Engine
+    requests: Sequence[EngineRequest]
+    loop: asyncio.AbstractEventLoop
+    vocabulary: Vocabulary | None = None
+    limit: ReasoningLimit | None = None
+    cached_tokens: int | None = None
+    _thought: dict[int, int] = field(default_factory=dict)  # tokens of each answer's reasoning
+    _text_tokens: dict[int, int] = field(default_factory=dict)
+    _has_room: asyncio.Event | None = None
+
+    async def work(self) -> None:
+        """The job of a `TaskWorker`."""
+        with self.running():
+            if len(self.requests) == 1:
+                await self._answer(0)
+                return
+            tasks = [asyncio.ensure_future(self._answer(row)) for row in range(len(self.requests))]
+            try:
+                await asyncio.gather(*tasks)
+            finally:
+                for task in tasks:
+                    task.cancel()
+
+    async def _answer(self, row: int) -> None:
+        request: EngineRequest | None = self.requests[row]
+        if self._is_spent(row):
+            request = self._closed(row, self.requests[row])
+        while request is not None:
+            request = await self._read(row, request)
+
+    async def _read(self, row: int, request: EngineRequest) -> EngineRequest | None:
+        """Read one request's outputs; returns the request that goes on where the reasoning is cut off."""
+        finish_reason: str | None = None
+        parser, most = self.answers.parsers[row], self.requests[row].sampling.max_tokens
+        try:
+            async with contextlib.aclosing(self.engine.generate(request)) as outputs:
+                async for output in outputs:
+                    self._count(row, output)
+                    if self.limit is None:
+                        self._put(row, output, request.wants_text)
+                    elif self._put_limited(row, output):
+                        return self._closed(row, request)
+                    finish_reason = output.finish_reason or finish_reason
+                    if parser.is_stopped or (most is not None and len(self.answers.token_ids[row]) >= most):
+                        finish_reason = "stop" if parser.is_stopped else finish_reason or "length"
+                        break
+                    if len(self.channel) >= _MOST_WAITING:
+                        await self._wait_for_room()
+        except EngineError:
+            if finish_reason is None:
+                raise
+        if finish_reason is None:
+            raise EngineError("the engine ended the answer without saying why")
+        self.answers.finish(row, finish_reason)
+        return None
+
+    def _count(self, row: int, output: EngineOutput) -> None:
+        if output.prompt_tokens is not None and not self.prompt_tokens:
+            self.prompt_tokens = output.prompt_tokens
+        if output.cached_tokens is not None and row == 0 and self.cached_tokens is None:
+            self.cached_tokens = output.cached_tokens
+        if output.completion_tokens is not None:
+            self._text_tokens[row] = output.completion_tokens
+
+    def _put(self, row: int, output: EngineOutput, wants_text: bool) -> None:
+        try:
+            if wants_text:
+                if output.text:
+                    self.answers.put_text(row, output.text)
+            elif output.token_ids:
+                self.answers.put_ids(row, output.token_ids, self._logprobs(output))
+        except ArgumentError as error:  # of an id
+            raise EngineError(f"the engine sends what is no answer: {error}") from None
+
+    def _put_limited(self, row: int, output: EngineOutput) -> bool:
+        """Put one id after the other; returns whether the reasoning is too long now."""
+        parser = self.answers.parsers[row]
+        logprobs = self._logprobs(output)
+        for index, id in enumerate(output.token_ids):
+            self._thought[row] = self._thought.get(row, 0) + (parser.region == "reasoning")
+            self.answers.put_ids(row, [id], logprobs[index : index + 1])
+            if self._is_spent(row):
+                return True
+        return False
+
+    def _is_spent(self, row: int) -> bool:
+        return (
+            self.limit is not None
+            and self.answers.parsers[row].region == "reasoning"
+            and self._thought.get(row, 0) >= self.limit.most
+        )
+
+    def _closed(self, row: int, request: EngineRequest) -> EngineRequest:
+        """The request that goes on behind the end of the reasoning, which the model did not write."""
+        assert self.limit is not None
+        self.answers.put_ids(row, self.limit.closer)
+        return self.limit.go_on(request, self.answers.token_ids[row])
+
+    def _logprobs(self, output: EngineOutput) -> list[TokenLogprob]:
+        if self.answers.logprobs is None:
+            return []
+        if len(output.logprobs) != len(output.token_ids):
+            raise EngineError("the engine gives no log-probability for each token")
+        return [self._logprob(id, found) for id, found in zip(output.token_ids, output.logprobs, strict=True)]
+
+    def _logprob(self, id: int, found: EngineLogprob) -> TokenLogprob:
+        assert self.vocabulary is not None
+        bytes_of = self.vocabulary.token_bytes
+        top = tuple(TokenLogprob(rival, bytes_of(rival), value) for rival, value in found[1])
+        return TokenLogprob(id, bytes_of(id), found[0], top)
+
+    async def _wait_for_room(self) -> None:
+        """Wait until the client has taken some of the deltas; meanwhile the engine's connection fills up."""
+        self._has_room = asyncio.Event()
+        while len(self.channel) >= _MOST_WAITING:
+            await self._has_room.wait()
+            self._has_room.clear()
+        self._has_room = None
+
+    def taken(self) -> None:
+        """The consumer has taken deltas."""
+        if self._has_room is not None:
+            with contextlib.suppress(RuntimeError):  # the loop is closed
+                self.loop.call_soon_threadsafe(self._has_room.set)
+
+    @property
+    def usage(self) -> Usage:
+        """The token counts so far."""
+        count = sum(map(len, self.answers.token_ids)) or sum(self._text_tokens.values())
+        return Usage(self.prompt_tokens, count, self.cached_tokens)
+
+    def prompt_of(self, row: int) -> str | Sequence[int]:
+        """The prompt of an answer."""
+        request = self.requests[row]
+        return request.prompt_ids if request.prompt_ids is not None else request.prompt_text or ""

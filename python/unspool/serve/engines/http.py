@@ -1,0 +1,170 @@
+"""The connection to an engine: its JSON and its events."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import urllib.error
+import urllib.request
+from collections.abc import AsyncGenerator, Mapping
+from typing import Any, Protocol, TypeVar
+from weakref import WeakKeyDictionary
+
+import aiohttp
+import msgspec
+
+from unspool.errors import ArgumentError, EngineError
+
+__all__ = ["EngineHttp"]
+
+_CONNECT_S = 5.0
+_ASK_S = 30.0
+# Of an event, and of an error's body.
+_MOST_EVENT_BYTES = 8 * 1024 * 1024
+_MOST_ERROR_BYTES = 64 * 1024
+_MOST_REASON = 600
+
+# Statuses of a request that another engine, or the same one later, may answer.
+_RETRYABLE = frozenset({429, 502, 503, 504})
+# Statuses that are the client's to mend; 401, 403 and 404 are the operator's.
+_OF_THE_REQUEST = frozenset({400, 413, 422, 429})
+
+
+_DONE = b"data: [DONE]"
+
+
+class _HasError(Protocol):
+    error: Any
+
+
+T = TypeVar("T", bound=_HasError)
+
+
+class EngineHttp:
+    """An engine's address.
+
+    Args:
+        url: Such as "http://127.0.0.1:8000"; a "/v1" at its end is left out.
+        api_key: Sent as a bearer token.
+
+    Raises:
+        ArgumentError: It is no URL of HTTP.
+    """
+
+    def __init__(self, url: str, api_key: str | None = None) -> None:
+        self.url = url.rstrip("/").removesuffix("/v1")
+        scheme, _, rest = self.url.partition("://")
+        if scheme not in ("http", "https") or not rest:
+            raise ArgumentError(f"'{url}' is no engine's URL; write it as http://127.0.0.1:8000")
+        self._headers = {"Content-Type": "application/json"}
+        if api_key:
+            self._headers["Authorization"] = f"Bearer {api_key}"
+        self._sessions: WeakKeyDictionary[asyncio.AbstractEventLoop, aiohttp.ClientSession] = (
+            WeakKeyDictionary()
+        )
+
+    def ask(self, path: str, body: Any = None) -> Any:
+        """The JSON of an answer, for a thread.
+
+        Raises:
+            EngineError: The engine does not answer, or not with JSON.
+        """
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.url + path, data, self._headers)
+        try:
+            with urllib.request.urlopen(request, timeout=_ASK_S) as response:
+                return json.load(response)
+        except urllib.error.HTTPError as error:
+            raise self._refused(error.code, error.read(_MOST_ERROR_BYTES)) from None
+        except (OSError, http.client.HTTPException) as error:
+            raise self._unreachable(error) from None
+        except ValueError as error:
+            raise EngineError(f"the engine at {self.url}{path} answers with no JSON: {error}") from None
+
+    async def get(self, path: str) -> None:
+        """Raise EngineError unless the engine answers well."""
+        try:
+            timeout = aiohttp.ClientTimeout(total=_ASK_S, sock_connect=_CONNECT_S)
+            async with self._session().get(self.url + path, timeout=timeout) as response:
+                if response.status >= 400:
+                    raise self._refused(response.status, await response.content.read(_MOST_ERROR_BYTES))
+        except (aiohttp.ClientError, OSError, asyncio.TimeoutError) as error:
+            raise self._unreachable(error) from None
+
+    async def events(
+        self, path: str, body: Any, decoder: msgspec.json.Decoder[T], headers: Mapping[str, str] | None = None
+    ) -> AsyncGenerator[T, None]:
+        """The server-sent events of an answer, decoded.
+
+        Closing the generator closes the connection, so that the engine stops.
+
+        Args:
+            body: What is posted, as JSON.
+            decoder: Of a type with a field `error`.
+
+        Raises:
+            EngineError: The engine does not answer, refuses, breaks off, or sends what is no event.
+        """
+        data, begun = msgspec.json.encode(body), b""
+        try:
+            async with self._session().post(self.url + path, data=data, headers=headers) as response:
+                if response.status != 200:
+                    raise self._refused(response.status, await response.content.read(_MOST_ERROR_BYTES))
+                async for chunk in response.content.iter_any():
+                    *lines, begun = (begun + chunk).split(b"\n")
+                    if len(begun) > _MOST_EVENT_BYTES:
+                        raise EngineError(f"the engine at {self.url} sends an event without an end")
+                    for line in lines:
+                        if line.startswith(b"data:") and not line.startswith(_DONE):
+                            yield self._event(line[5:], decoder)
+        except (aiohttp.ClientError, OSError, asyncio.TimeoutError) as error:
+            raise self._unreachable(error) from None
+
+    def _event(self, data: bytes, decoder: msgspec.json.Decoder[T]) -> T:
+        try:
+            event = decoder.decode(data)
+        except msgspec.DecodeError as error:
+            raise EngineError(f"the engine at {self.url} sends what is no event: {error}") from None
+        if event.error is not None:
+            raise EngineError(f"the engine at {self.url} failed: {str(event.error)[:_MOST_REASON]}")
+        return event
+
+    def _session(self) -> aiohttp.ClientSession:
+        loop = asyncio.get_running_loop()
+        session = self._sessions.get(loop)
+        if session is None:
+            session = self._sessions[loop] = aiohttp.ClientSession(
+                headers=self._headers,
+                connector=aiohttp.TCPConnector(limit=0),
+                timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_S),
+            )
+        return session
+
+    def _unreachable(self, error: BaseException) -> EngineError:
+        why = str(error) or type(error).__name__
+        return EngineError(f"the engine at {self.url} does not answer: {why}", 503, is_retryable=True)
+
+    def _refused(self, status: int, body: bytes) -> EngineError:
+        said = f"the engine at {self.url} answers {status}: {_reason(body)}"
+        sent = status if status in _OF_THE_REQUEST or status in (503, 504) else 502
+        return EngineError(said, sent, is_retryable=status in _RETRYABLE)
+
+    async def aclose(self) -> None:
+        """Close the connections of this event loop."""
+        session = self._sessions.pop(asyncio.get_running_loop(), None)
+        if session is not None:
+            await session.close()
+
+
+def _reason(body: bytes) -> str:
+    """What an error's body says: OpenAI's form, FastAPI's, or its text."""
+    text = body.decode("utf-8", "replace")
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    for name in ("error", "message", "detail"):
+        if isinstance(found, dict) and name in found:
+            found = found[name]
+    return (found if isinstance(found, str) else text)[:_MOST_REASON]

@@ -1,0 +1,177 @@
+"""The completions of OpenAI's API: vLLM's, with ids; any other server's, as text."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import msgspec
+
+from unspool.errors import EngineError
+from unspool.serve.engines.engine import Engine, EngineLogprob, EngineOutput, EngineRequest
+from unspool.serve.engines.http import EngineHttp
+from unspool.serve.engines.sampling_fields import sampling_fields
+
+__all__ = ["Completions", "VLlm"]
+
+_SESSION = "x-session-id"
+_PLAIN_NAMES = {
+    name: name
+    for name in (
+        "max_tokens",
+        "temperature",
+        "top_p",
+        "presence_penalty",
+        "frequency_penalty",
+        "seed",
+        "logit_bias",
+    )
+}
+_VLLM_NAMES = _PLAIN_NAMES | {
+    name: name
+    for name in (
+        "top_k", "min_p", "repetition_penalty", "min_tokens", "stop_token_ids", "ignore_eos", "bad_words",
+        "allowed_token_ids",
+    )
+}  # fmt: skip
+_FINISH = {"length": "length"}
+_ID_NAME = "token_id:"
+
+
+class _Logprobs(msgspec.Struct):
+    tokens: list[str] = []
+    token_logprobs: list[float | None] = []
+    top_logprobs: list[dict[str, float] | None] | None = None
+
+
+class _Choice(msgspec.Struct):
+    text: str = ""
+    token_ids: list[int] | None = None
+    logprobs: _Logprobs | None = None
+    finish_reason: str | None = None
+
+
+class _Details(msgspec.Struct):
+    cached_tokens: int | None = None
+
+
+class _Usage(msgspec.Struct):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    prompt_tokens_details: _Details | None = None
+
+
+class _Chunk(msgspec.Struct):
+    choices: list[_Choice] = []
+    usage: _Usage | None = None
+    error: Any = None
+
+
+_decoder = msgspec.json.Decoder(_Chunk)
+
+
+class Completions(Engine):
+    """Speaks to /v1/completions in text; the server must not strip the model's markers from it.
+
+    Args:
+        http: The server's address.
+        model: The model's name there; None: the first that it lists.
+    """
+
+    gives_ids = False
+    _names = _PLAIN_NAMES
+
+    def __init__(self, http: EngineHttp, model: str | None = None) -> None:
+        self._http = http
+        listed = http.ask("/v1/models").get("data") or [{}]
+        found = next((item for item in listed if item.get("id") == model), listed[0])
+        self.model_name = model or found.get("id")
+        self.tokenizer_name = found.get("root")
+        self.context_length = found.get("max_model_len")
+
+    async def generate(self, request: EngineRequest) -> AsyncGenerator[EngineOutput, None]:
+        """As of `Engine`."""
+        headers = {_SESSION: request.session} if request.session else None
+        async for chunk in self._http.events("/v1/completions", self._body(request), _decoder, headers):
+            yield _output(chunk, request.sampling.logprobs)
+
+    def _body(self, request: EngineRequest) -> dict[str, Any]:
+        body = sampling_fields(request.sampling, self._names)
+        prompt = request.prompt_text if request.prompt_ids is None else list(request.prompt_ids)
+        return body | {
+            "model": self.model_name,
+            "prompt": prompt,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            "skip_special_tokens": False,
+            "spaces_between_special_tokens": False,
+        }
+
+    async def check_ready(self) -> None:
+        """As of `Engine`."""
+        await self._http.get("/v1/models")
+
+    async def aclose(self) -> None:
+        """As of `Engine`."""
+        await self._http.aclose()
+
+    def __str__(self) -> str:
+        return f"completions at {self._http.url}"
+
+
+class VLlm(Completions):
+    """Speaks to vLLM's /v1/completions, with ids in both directions."""
+
+    gives_ids = True
+    grammar_syntax = "structural_tag"
+    _names = _VLLM_NAMES
+
+    def _body(self, request: EngineRequest) -> dict[str, Any]:
+        body = super()._body(request)
+        if not request.wants_text:
+            body["return_token_ids"] = True
+        if request.sampling.logprobs is not None:
+            body |= {"logprobs": request.sampling.logprobs, "return_tokens_as_token_ids": True}
+        if request.grammar is not None:
+            body["structured_outputs"] = {"structural_tag": request.grammar.text}
+        return body
+
+    async def check_ready(self) -> None:
+        """As of `Engine`."""
+        await self._http.get("/health")
+
+    def __str__(self) -> str:
+        return f"vLLM at {self._http.url}"
+
+
+def _output(chunk: _Chunk, top_count: int | None) -> EngineOutput:
+    usage, output = chunk.usage, EngineOutput()
+    if usage is not None:
+        details = usage.prompt_tokens_details
+        output.prompt_tokens, output.completion_tokens = usage.prompt_tokens, usage.completion_tokens
+        output.cached_tokens = None if details is None else details.cached_tokens
+    if chunk.choices:
+        choice = chunk.choices[0]
+        output.token_ids, output.text = choice.token_ids or (), choice.text
+        if choice.finish_reason is not None:
+            output.finish_reason = _FINISH.get(choice.finish_reason, "stop")
+        if top_count is not None and choice.logprobs is not None:
+            output.logprobs = _logprobs(choice.logprobs, top_count)
+    return output
+
+
+def _logprobs(found: _Logprobs, top_count: int) -> list[EngineLogprob]:
+    """Those of a chunk's ids, whose names are "token_id:17"."""
+    tops = found.top_logprobs or [None] * len(found.tokens)
+    made: list[EngineLogprob] = []
+    for value, top in zip(found.token_logprobs, tops, strict=False):
+        rivals = sorted((top or {}).items(), key=lambda item: -item[1])[:top_count]
+        made.append((float("-inf") if value is None else value, [(_id(name), it) for name, it in rivals]))
+    return made
+
+
+def _id(name: str) -> int:
+    digits = name.removeprefix(_ID_NAME)
+    if not digits.isdecimal():
+        raise EngineError(f"the engine names a token {name!r}, not by its id")
+    return int(digits)

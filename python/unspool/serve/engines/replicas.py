@@ -1,0 +1,97 @@
+"""Several engines with the same model: which of them answers, and what happens if it does not."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import zlib
+from collections.abc import AsyncGenerator, Sequence
+
+from unspool.errors import EngineError
+from unspool.serve.engines.engine import Engine, EngineOutput, EngineRequest
+
+__all__ = ["Replicas"]
+
+# Before the same engines are asked once more, in seconds.
+_PAUSES_S = (0.0, 0.2)
+
+
+class Replicas(Engine):
+    """One engine of several, or of one.
+
+    A conversation stays with the replica that has its beginning in the cache, as long as that answers. Until an answer's
+    first token, another replica is asked if one fails; then the same again, once.
+
+    Args:
+        engines: One or more.
+    """
+
+    def __init__(self, engines: Sequence[Engine]) -> None:
+        first = engines[0]
+        self.engines = engines
+        self.grammar_syntax, self.gives_ids = first.grammar_syntax, first.gives_ids  # type: ignore[misc]
+        lengths = [engine.context_length for engine in engines if engine.context_length is not None]
+        self.context_length = min(lengths, default=None)
+        self.model_name = first.model_name
+        self._is_down = [False] * len(engines)
+
+    async def generate(self, request: EngineRequest) -> AsyncGenerator[EngineOutput, None]:
+        """As of `Engine`."""
+        problem: EngineError | None = None
+        for pause_s in _PAUSES_S:
+            await asyncio.sleep(pause_s)
+            for place in self._order(request.session):
+                has_begun = False
+                try:
+                    async with contextlib.aclosing(self.engines[place].generate(request)) as outputs:
+                        async for output in outputs:
+                            has_begun = has_begun or bool(output.token_ids or output.text)
+                            yield output
+                    return
+                except EngineError as error:
+                    if has_begun or not error.is_retryable:
+                        raise
+                    problem = error
+        assert problem is not None
+        raise problem
+
+    def _order(self, session: str) -> list[int]:
+        """The replicas that answer first, each conversation in an order of its own."""
+        places = range(len(self.engines))
+        return sorted(
+            places, key=lambda place: (self._is_down[place], zlib.crc32(f"{session} {place}".encode()))
+        )
+
+    async def check_ready(self) -> None:
+        """Raise EngineError if none of them can answer."""
+        found = await asyncio.gather(*map(_problem, self.engines))
+        self._is_down = [problem is not None for problem in found]
+        if all(self._is_down):
+            raise next(problem for problem in found if problem is not None)
+
+    def tokenize(self, text: str, add_special_tokens: bool) -> list[int] | None:
+        """The ids of a text, by the first that answers."""
+        problem: EngineError | None = None
+        for place in self._order(""):
+            try:
+                return self.engines[place].tokenize(text, add_special_tokens)
+            except EngineError as error:
+                problem = error
+        assert problem is not None
+        raise problem
+
+    async def aclose(self) -> None:
+        """As of `Engine`."""
+        for engine in self.engines:
+            await engine.aclose()
+
+    def __str__(self) -> str:
+        return ", ".join(map(str, self.engines))
+
+
+async def _problem(engine: Engine) -> EngineError | None:
+    try:
+        await engine.check_ready()
+    except EngineError as error:
+        return error
+    return None

@@ -1,0 +1,37 @@
+"""The sampling parameters under an engine's names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from unspool.errors import ArgumentError
+from unspool.generation.sampling_params import SamplingParams
+
+__all__ = ["sampling_fields"]
+
+# What is done here, or said in another place of a request.
+_OURS = frozenset({
+    "max_reasoning_tokens", "n", "stop", "include_stop", "skip_special_tokens", "logprobs",
+})  # fmt: skip
+
+
+def sampling_fields(sampling: SamplingParams, names: Mapping[str, str]) -> dict[str, Any]:
+    """The fields of a request for the parameters that are set.
+
+    Args:
+        names: The engine's names by ours; those that have none are not supported.
+
+    Raises:
+        ArgumentError: A parameter is set that the engine does not have.
+    """
+    found = {}
+    for item in fields(sampling):
+        value = getattr(sampling, item.name)
+        if item.name in _OURS or value is None or value is False or value == ():
+            continue
+        if item.name not in names:
+            raise ArgumentError(f"the engine has no {item.name}; leave it out")
+        found[names[item.name]] = list(value) if isinstance(value, tuple) else value
+    return found

@@ -1,0 +1,148 @@
+"""SGLang's server."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import msgspec
+
+from unspool.errors import EngineError
+from unspool.serve.engines.engine import Engine, EngineLogprob, EngineOutput, EngineRequest
+from unspool.serve.engines.http import EngineHttp
+from unspool.serve.engines.sampling_fields import sampling_fields
+
+__all__ = ["SgLang"]
+
+_NAMES = {
+    "max_tokens": "max_new_tokens",
+    "min_tokens": "min_new_tokens",
+    "seed": "sampling_seed",
+    **{
+        name: name
+        for name in (
+            "temperature", "top_p", "top_k", "min_p", "presence_penalty", "frequency_penalty", "repetition_penalty",
+            "stop_token_ids", "ignore_eos", "logit_bias",
+        )
+    },
+}  # fmt: skip
+
+# A log-probability, the id, and its text or null.
+_Triple = tuple[float | None, int, Any]
+
+
+class _Meta(msgspec.Struct):
+    finish_reason: Any = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cached_tokens: int | None = None
+    output_token_logprobs: list[_Triple] | None = None
+    output_top_logprobs: list[list[_Triple] | None] | None = None
+
+
+class _Chunk(msgspec.Struct):
+    text: str = ""
+    output_ids: list[int] = []
+    meta_info: _Meta = msgspec.field(default_factory=_Meta)
+    error: Any = None
+
+
+_decoder = msgspec.json.Decoder(_Chunk)
+
+
+class SgLang(Engine):
+    """Speaks to /generate, with ids in both directions; its radix cache keeps prompts.
+
+    Args:
+        http: The server's address.
+    """
+
+    grammar_syntax = "structural_tag"
+
+    def __init__(self, http: EngineHttp) -> None:
+        self._http = http
+        info = http.ask("/get_model_info")
+        self.model_name = str(info.get("model_path") or "").rstrip("/").rsplit("/", 1)[-1] or None
+        self.tokenizer_name = info.get("tokenizer_path") or info.get("model_path")
+        self.context_length = http.ask("/get_server_info").get("max_req_input_len") or info.get(
+            "max_context_length"
+        )
+
+    async def generate(self, request: EngineRequest) -> AsyncGenerator[EngineOutput, None]:
+        """As of `Engine`."""
+        seen = _Seen()
+        async for chunk in self._http.events("/generate", self._body(request), _decoder):
+            yield seen.output(chunk, request.sampling.logprobs)
+
+    def _body(self, request: EngineRequest) -> dict[str, Any]:
+        sampling = sampling_fields(request.sampling, _NAMES)
+        if "logit_bias" in sampling:
+            sampling["logit_bias"] = {str(id): bias for id, bias in sampling["logit_bias"].items()}
+        sampling |= {
+            "skip_special_tokens": False,
+            "spaces_between_special_tokens": False,
+            "no_stop_trim": True,
+        }
+        if request.grammar is not None:
+            sampling["structural_tag"] = request.grammar.text
+        prompt = (
+            {"text": request.prompt_text}
+            if request.prompt_ids is None
+            else {"input_ids": list(request.prompt_ids)}
+        )
+        body: dict[str, Any] = {**prompt, "sampling_params": sampling, "stream": True}
+        if request.sampling.logprobs is not None:
+            body |= {"return_logprob": True, "top_logprobs_num": request.sampling.logprobs}
+        return body
+
+    async def check_ready(self) -> None:
+        """As of `Engine`."""
+        await self._http.get("/health")
+
+    async def aclose(self) -> None:
+        """As of `Engine`."""
+        await self._http.aclose()
+
+    def __str__(self) -> str:
+        return f"SGLang at {self._http.url}"
+
+
+class _Seen:
+    """What of an answer has come. A chunk has all of it, or, by an option of the server, only what is new."""
+
+    def __init__(self) -> None:
+        self._id_count = self._logprob_count = self._text_length = 0
+
+    def output(self, chunk: _Chunk, top_count: int | None) -> EngineOutput:
+        """What is new in a chunk."""
+        meta = chunk.meta_info
+        total = meta.completion_tokens
+        is_whole = total is None or len(chunk.output_ids) == total
+        ids = chunk.output_ids[self._id_count :] if is_whole else chunk.output_ids
+        text = chunk.text[self._text_length :] if is_whole else chunk.text
+        self._id_count += len(ids)
+        self._text_length += len(text)
+        reason = meta.finish_reason
+        kind = reason.get("type") if isinstance(reason, dict) else reason
+        if kind == "abort":
+            raise EngineError(f"the engine gave the request up: {reason}")
+        return EngineOutput(
+            token_ids=ids,
+            text=text,
+            logprobs=() if top_count is None else self._logprobs(meta, len(ids), top_count),
+            finish_reason=None if kind is None else "length" if kind == "length" else "stop",
+            prompt_tokens=meta.prompt_tokens,
+            cached_tokens=meta.cached_tokens,
+            completion_tokens=meta.completion_tokens,
+        )
+
+    def _logprobs(self, meta: _Meta, count: int, top_count: int) -> list[EngineLogprob]:
+        """The last ones: those of the chunk's ids."""
+        found = (meta.output_token_logprobs or [])[-count:] if count else []
+        tops = (meta.output_top_logprobs or [])[-count:] if count else []
+        made: list[EngineLogprob] = []
+        for index, (value, _, _) in enumerate(found):
+            top = tops[index] if index < len(tops) else None
+            rivals = [(id, float("-inf") if it is None else it) for it, id, _ in (top or ())[:top_count]]
+            made.append((float("-inf") if value is None else value, rivals))
+        return made
