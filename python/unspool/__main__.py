@@ -170,6 +170,10 @@ def _setting(flag: str, *name: str, **options: Any) -> Callable[[Any], Any]:
     return click.option(flag, *name, envvar=f"UNSPOOL_{flag[2:].replace('-', '_').upper()}", **options)
 
 
+# Where the file's engines are kept for the command.
+_ENGINES = "unspool.engines"
+
+
 def _read_config(context: click.Context, path: str | None) -> None:
     """The options in a file become the defaults, which flags and the environment go before."""
     if path is None:
@@ -178,9 +182,11 @@ def _read_config(context: click.Context, path: str | None) -> None:
 
     params = [param for param in context.command.params if param.name not in (None, "help")]
     names = {max(param.opts, key=len).lstrip("-"): param for param in params if param.opts != ["--config"]}
+    found = read_config_file(path, names)
+    context.meta[_ENGINES] = found.pop("engines", None)
     context.default_map = {
         names[key].name or key: [value] if names[key].multiple and isinstance(value, str) else value
-        for key, value in read_config_file(path, names).items()
+        for key, value in found.items()
     }
 
 
@@ -193,6 +199,22 @@ def _read_config(context: click.Context, path: str | None) -> None:
     expose_value=False,
     help="A TOML file with any of these options.",
 )
+@_setting(
+    "--engine",
+    "engine_urls",
+    multiple=True,
+    help="The URL of an engine that runs the model; repeated: of several that run the same one.",
+)
+@_setting(
+    "--kind",
+    type=click.Choice(["vllm", "sglang", "llamacpp", "completions"]),
+    help="What the engine is; it is asked otherwise.",
+)
+@_setting(
+    "--tokenizer", help="The model's folder, GGUF file or repository, for what the engine does not show."
+)
+@_setting("--engine-model", help="The model's name in an engine that serves several.")
+@_setting("--engine-api-key", help="What the engine must be sent.")
 @_setting("--demo", is_flag=True, help="No model: replay the formats' cases; each format is a model's name.")
 @_setting("--name", help="The model's name for clients; its path's last part otherwise.")
 @_setting("--format", "format_", default="auto", show_default=True, help="How the model writes.")
@@ -219,7 +241,9 @@ def _read_config(context: click.Context, path: str | None) -> None:
 @_setting("--port", default=11556, show_default=True)
 @_setting("--metrics-port", type=int, default=-1, help="Another port for the metrics; -1: only /metrics.")
 @_setting("--api-key", "api_keys", multiple=True, help="What clients must send; may be repeated.")
-@_setting("--max-workers", default=10, show_default=True, help="Answers that are generated at a time.")
+@_setting(
+    "--max-workers", type=int, help="Answers that are generated at a time; 10, and 1024 with an engine."
+)
 @_setting("--max-queue", default=100, show_default=True, help="Requests that may wait; others get 429.")
 @_setting(
     "--reasoning-field", type=click.Choice(["reasoning_content", "reasoning"]), default="reasoning_content"
@@ -306,10 +330,11 @@ def _read_config(context: click.Context, path: str | None) -> None:
 @_setting("--ssl-keyfile")
 @_setting("--ssl-certfile")
 def serve(model: str | None, **options: Any) -> None:
-    """Serve MODEL, a folder or a repository's name, over an OpenAI-compatible API; or demo models."""
+    """Serve MODEL, a folder or a repository's name, over the APIs of OpenAI, Anthropic and Google; or an engine's model; or demo models."""
     from unspool.serve.serve_command import serve_command
 
-    serve_command(model, **options)
+    engines = click.get_current_context().meta.get(_ENGINES)
+    serve_command(model, engines=engines, **options)
 
 
 @cli.command("parse")

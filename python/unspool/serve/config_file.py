@@ -24,6 +24,9 @@ def read_config_file(path: str, names: Collection[str]) -> dict[str, Any]:
     Args:
         names: The options that there are, such as "max-queue"; a file may write "max_queue".
 
+    Returns:
+        The options by name; "engines" has a table for each model's engine, whose fields are not checked.
+
     Raises:
         ArgumentError: There is no such file, it is not TOML, or it has an option of another name.
     """
@@ -34,6 +37,9 @@ def read_config_file(path: str, names: Collection[str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in options.items():
         name = key.replace("_", "-")
+        if name == "engines" and isinstance(value, dict):
+            found[name] = value
+            continue
         if name not in names:
             near = difflib.get_close_matches(name, names, n=1)
             hint = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(sorted(names))}"

@@ -18,10 +18,14 @@ from unspool.serve.options import ServeOptions
 
 __all__ = ["serve_command"]
 
+# An engine has a queue of its own.
+_MOST_OF_ENGINES = 1024
+
 
 def serve_command(
     model: str | None,
     *,
+    engines: Mapping[str | None, Mapping[str, Any]] | None = None,
     demo: bool,
     name: str | None,
     host: str,
@@ -36,13 +40,21 @@ def serve_command(
     """Load what is asked for, and serve it until a signal to stop comes.
 
     Args:
+        engines: The arguments of `connect` for each model's name.
         further: The fields of `ServeOptions`, and the arguments of `load_checkpoint`.
 
     Raises:
-        ArgumentError: Neither a model nor the demo, or both.
+        ArgumentError: There is no model, or more than one of a checkpoint, engines and the demo.
     """
-    if (model is None) != demo:
-        raise ArgumentError("name one model, a folder or a repository; or pass --demo for none at all")
+    urls, kind, tokenizer = further.pop("engine_urls"), further.pop("kind"), further.pop("tokenizer")
+    engine_model, engine_key = further.pop("engine_model"), further.pop("engine_api_key")
+    if sum((model is not None, demo, bool(urls), bool(engines))) != 1:
+        raise ArgumentError(
+            "name one model, a folder or a repository; or pass --engine URL for one that an engine runs, or --demo for none at all"
+        )
+    is_elsewhere = bool(urls or engines)
+    if further["max_workers"] is None:
+        further["max_workers"] = _MOST_OF_ENGINES if is_elsewhere else ServeOptions.max_workers
     names = {item.name for item in dataclasses.fields(ServeOptions)}
     options = ServeOptions(**{key: value for key, value in further.items() if key in names})
     loading = {key: value for key, value in further.items() if key not in names}
@@ -55,14 +67,27 @@ def serve_command(
         )
     if demo and loading["also"]:
         raise ArgumentError("a demo replays each format's own cases; leave --also out")
-    if model is None:
+    compile_others(loading["also"])
+    timeout_s = options.prepare_timeout_s
+    if demo:
         from unspool.serve.demo_model import DemoModels
 
         models = functools.partial(DemoModels, delay)
+    elif is_elsewhere:
+        from unspool.serve.engines.command import engine_loader
+
+        one = {
+            "url": list(urls),
+            "kind": kind,
+            "tokenizer": tokenizer,
+            "model": engine_model,
+            "api_key": engine_key,
+        }
+        models = engine_loader(engines or {name: one}, loading, timeout_s)
     else:
-        compile_others(loading["also"])
+        assert model is not None
         _check_source(model, loading["format_"], loading["reasoning"], loading["gguf_file"])
-        loading |= {"strict_markers": options.strict_markers, "template_timeout_s": options.prepare_timeout_s}
+        loading |= {"strict_markers": options.strict_markers, "template_timeout_s": timeout_s}
         models = _loader(model, name, **loading)
     server = ApiServer(models, options=options)
     server.fire(host, port, metrics_port, log_level, ssl_keyfile, ssl_certfile)

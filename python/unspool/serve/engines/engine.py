@@ -48,7 +48,8 @@ class EngineOutput:
 
     Attributes:
         token_ids: The new ids; an end token may be among them.
-        text: The new text, if the request wants text.
+        text: The new text, if the request wants text, or ids are left out.
+        left_out_count: How many ids before these the engine has not sent.
         logprobs: Of each new id, if the request asks for them.
         finish_reason: "stop" or "length" in the last output.
         prompt_tokens: The length of the prompt, once it is known.
@@ -58,6 +59,7 @@ class EngineOutput:
 
     token_ids: Sequence[int] = ()
     text: str = ""
+    left_out_count: int = 0
     logprobs: Sequence[EngineLogprob] = ()
     finish_reason: str | None = None
     prompt_tokens: int | None = None
@@ -71,6 +73,7 @@ class Engine(ABC):
     Attributes:
         grammar_syntax: The syntax of its grammars; None: it has none, and what needs one is refused.
         gives_ids: Whether it reads and gives token ids. False: it has text alone.
+        leaves_out_ids: Whether it leaves out ids, and shows their text (`EngineOutput.left_out_count`).
         context_length: The most ids of a prompt and its answer together; None: not known.
         model_name: The model's name; None: not known.
         tokenizer_name: Where its tokenizer is, as of `ChatTokenizer.from_pretrained`; None: not known.
@@ -80,6 +83,7 @@ class Engine(ABC):
 
     grammar_syntax: ClassVar[Syntax | None] = None
     gives_ids: ClassVar[bool] = True
+    leaves_out_ids: ClassVar[bool] = False
     context_length: int | None = None
     model_name: str | None = None
     tokenizer_name: str | None = None

@@ -25,6 +25,7 @@ from unspool.generation.sampling_params import SamplingParams
 from unspool.generation.task_worker import TaskWorker, background_loop
 from unspool.serve.engines.engine import Engine, EngineRequest
 from unspool.serve.engines.engine_run import EngineRun, ReasoningLimit
+from unspool.serve.engines.left_out_ids import LeftOutIds
 from unspool.streams.parser import ChannelParser, Parser
 from unspool.streams.recording.answer import ParserSetup
 from unspool.streams.token_streamer import TokenStreamer
@@ -90,6 +91,9 @@ class EngineModel:
         self._max_new_tokens = max_new_tokens
         has_vocabulary = getattr(tokenizer, "vocabulary", tokenizer) is not None
         self._vocabulary: Vocabulary | None = from_tokenizer(tokenizer) if has_vocabulary else None
+        self._left_out: LeftOutIds | None = None
+        if engine.leaves_out_ids and self._vocabulary is not None:
+            self._left_out = LeftOutIds(self._vocabulary)
         self._loop: asyncio.AbstractEventLoop | None = None
         self.failure: EngineError | None = None
 
@@ -274,6 +278,7 @@ class EngineModel:
             requests=[_of_choice(request, choice) for choice in range(count)],
             loop=loop,
             vocabulary=self._vocabulary,
+            left_out=self._left_out,
             limit=None if raw else self._reasoning_limit(sampling, format, reasoning, grammar_behind),
         )
         return DeltaStream.start(run, TaskWorker(channel, run.work, loop), timeout)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -14,6 +15,7 @@ from unspool.generation.logprobs import TokenLogprob
 from unspool.generation.model_run import ModelRun
 from unspool.generation.result import Usage
 from unspool.serve.engines.engine import Engine, EngineLogprob, EngineOutput, EngineRequest
+from unspool.serve.engines.left_out_ids import LeftOutIds
 
 __all__ = ["EngineRun", "ReasoningLimit"]
 
@@ -43,6 +45,7 @@ class EngineRun(ModelRun[Answers]):
     Attributes:
         vocabulary: For the bytes of log-probabilities.
         limit: Of the reasoning.
+        left_out: Finds the ids that the engine leaves out.
     """
 
     engine: Engine
@@ -50,9 +53,10 @@ class EngineRun(ModelRun[Answers]):
     loop: asyncio.AbstractEventLoop
     vocabulary: Vocabulary | None = None
     limit: ReasoningLimit | None = None
+    left_out: LeftOutIds | None = None
     cached_tokens: int | None = None
     _thought: dict[int, int] = field(default_factory=dict)  # tokens of each answer's reasoning
-    _text_tokens: dict[int, int] = field(default_factory=dict)
+    _told_tokens: dict[int, int] = field(default_factory=dict)
     _has_room: asyncio.Event | None = None
 
     async def work(self) -> None:
@@ -82,6 +86,7 @@ class EngineRun(ModelRun[Answers]):
         try:
             async with contextlib.aclosing(self.engine.generate(request)) as outputs:
                 async for output in outputs:
+                    self._complete(output)
                     self._count(row, output)
                     if self.limit is None:
                         self._put(row, output, request.wants_text)
@@ -107,7 +112,16 @@ class EngineRun(ModelRun[Answers]):
         if output.cached_tokens is not None and row == 0 and self.cached_tokens is None:
             self.cached_tokens = output.cached_tokens
         if output.completion_tokens is not None:
-            self._text_tokens[row] = output.completion_tokens
+            self._told_tokens[row] = output.completion_tokens
+
+    def _complete(self, output: EngineOutput) -> None:
+        """Add the ids that the engine has left out. It does not say their log-probabilities."""
+        if not output.left_out_count or self.left_out is None:
+            return
+        found = self.left_out.find(output.text, output.token_ids, output.left_out_count)
+        output.token_ids = [*found, *output.token_ids]
+        if output.logprobs:
+            output.logprobs = [*((-math.inf, ()) for _ in found), *output.logprobs]
 
     def _put(self, row: int, output: EngineOutput, wants_text: bool) -> None:
         try:
@@ -173,7 +187,9 @@ class EngineRun(ModelRun[Answers]):
     @property
     def usage(self) -> Usage:
         """The token counts so far."""
-        count = sum(map(len, self.answers.token_ids)) or sum(self._text_tokens.values())
+        count = sum(
+            max(len(ids), self._told_tokens.get(row, 0)) for row, ids in enumerate(self.answers.token_ids)
+        )
         return Usage(self.prompt_tokens, count, self.cached_tokens)
 
     def prompt_of(self, row: int) -> str | Sequence[int]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
+import contextlib
 import http.client
 import json
 import urllib.error
 import urllib.request
+import weakref
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any, Protocol, TypeVar
-from weakref import WeakKeyDictionary
 
 import aiohttp
 import msgspec
@@ -60,8 +62,8 @@ class EngineHttp:
         self._headers = {"Content-Type": "application/json"}
         if api_key:
             self._headers["Authorization"] = f"Bearer {api_key}"
-        self._sessions: WeakKeyDictionary[asyncio.AbstractEventLoop, aiohttp.ClientSession] = (
-            WeakKeyDictionary()
+        self._sessions: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, aiohttp.ClientSession] = (
+            weakref.WeakKeyDictionary()
         )
 
     def ask(self, path: str, body: Any = None) -> Any:
@@ -139,6 +141,7 @@ class EngineHttp:
                 connector=aiohttp.TCPConnector(limit=0),
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_S),
             )
+            atexit.register(_close, weakref.ref(session), loop)
         return session
 
     def _unreachable(self, error: BaseException) -> EngineError:
@@ -155,6 +158,14 @@ class EngineHttp:
         session = self._sessions.pop(asyncio.get_running_loop(), None)
         if session is not None:
             await session.close()
+
+
+def _close(session: weakref.ref[aiohttp.ClientSession], loop: asyncio.AbstractEventLoop) -> None:
+    """Close a session whose loop runs till the interpreter's end."""
+    found = session()
+    if found is not None and not found.closed and loop.is_running():
+        with contextlib.suppress(Exception):
+            asyncio.run_coroutine_threadsafe(found.close(), loop).result(1)
 
 
 def _reason(body: bytes) -> str:

@@ -71,6 +71,7 @@ class LlamaCpp(Engine):
     """
 
     grammar_syntax = "gbnf"
+    leaves_out_ids = True
 
     def __init__(self, http: EngineHttp) -> None:
         self._http = http
@@ -87,9 +88,13 @@ class LlamaCpp(Engine):
 
     async def generate(self, request: EngineRequest) -> AsyncGenerator[EngineOutput, None]:
         """As of `Engine`."""
-        top_count = request.sampling.logprobs
+        top_count, count = request.sampling.logprobs, 0
         async for event in self._http.events("/completion", self._body(request), _decoder):
-            yield _output(event, top_count)
+            output = _output(event, top_count)
+            if event.tokens and event.tokens_predicted is not None:
+                output.left_out_count = max(0, event.tokens_predicted - count - len(event.tokens))
+                count = event.tokens_predicted
+            yield output
 
     def _body(self, request: EngineRequest) -> dict[str, Any]:
         sampling = request.sampling

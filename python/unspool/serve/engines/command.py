@@ -1,0 +1,71 @@
+"""`unspool serve --engine`, and the engines of its configuration file."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from unspool.errors import ArgumentError
+from unspool.formats.choose_format import check_format_names
+from unspool.serve.engines import EngineModel, connect
+from unspool.serve.engines.http import EngineHttp
+
+__all__ = ["engine_loader"]
+
+# What another backend's model has, and an engine decides by itself.
+_OF_THE_ENGINE = ("device", "gguf_file")
+# Options that a model's table has from the command line, if it does not set them.
+_SHARED = {"format_": "format", "reasoning": "reasoning", "also": "also", "chat_template": "chat_template"}
+_SHARED |= {"trust_template": "trust_template", "max_new_tokens": "max_new_tokens"}
+
+
+def engine_loader(
+    engines: Mapping[str | None, Mapping[str, Any]], loading: Mapping[str, Any], template_timeout_s: float
+) -> Callable[[], dict[str, EngineModel]]:
+    """The function that asks the engines once the server has started.
+
+    Args:
+        engines: The arguments of `connect` by the model's name; None: the engine's own. "url" is one or several.
+        loading: The command line's options of a model.
+
+    Raises:
+        ArgumentError: An option is unknown or not the engine's, or a URL is none.
+        UnknownFormatError: No format has this name.
+    """
+    for name in _OF_THE_ENGINE:
+        if loading.get(name) is not None:
+            raise ArgumentError(
+                f"--{name.replace('_', '-')} is the engine's to know; leave it out with --engine"
+            )
+    shared = {ours: loading[name] for name, ours in _SHARED.items()}
+    asked = {
+        name: {"template_timeout_s": template_timeout_s, **shared, **_read(name, engine)}
+        for name, engine in engines.items()
+    }
+
+    def load() -> dict[str, EngineModel]:
+        made = {name: connect(**options) for name, options in asked.items()}
+        return {name or model.inference_name or "model": model for name, model in made.items()}
+
+    return load
+
+
+def _read(name: str | None, engine: Mapping[str, Any]) -> dict[str, Any]:
+    known = {*inspect.signature(connect).parameters, "url"} - {"urls"}
+    found: dict[str, Any] = {}
+    for key, value in engine.items():
+        option = key.replace("-", "_")
+        if option not in known:
+            near = difflib.get_close_matches(option, known, n=1)
+            hint = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(sorted(known))}"
+            raise ArgumentError(f"engines.{name} has an unknown option '{key}'; {hint}")
+        found["urls" if option == "url" else option] = value
+    urls = found.get("urls") or ()
+    if not urls:
+        raise ArgumentError(f"engines.{name} has no url")
+    for url in [urls] if isinstance(urls, str) else urls:
+        EngineHttp(url)
+    check_format_names(found.get("format", "auto"), found.get("reasoning"))
+    return found

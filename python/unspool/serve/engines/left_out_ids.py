@@ -1,0 +1,69 @@
+"""The ids that llama.cpp leaves out of its events: those of tokens that end within a character."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from unspool._core import Vocabulary
+
+__all__ = ["LeftOutIds"]
+
+# Longer tokens do not end within a character, but for letters before it.
+_MOST_BYTES = 32
+
+
+class LeftOutIds:
+    """Finds ids by their bytes.
+
+    An event comes only where its text is whole characters. Its text is of all tokens since the one before, and its ids
+    are the last token's.
+
+    Args:
+        vocabulary: The model's.
+    """
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._ids: dict[bytes, int] = {}
+        for id in range(len(vocabulary)):
+            if not vocabulary.is_added(id) and 0 < len(data := vocabulary.token_bytes(id)) <= _MOST_BYTES:
+                self._ids.setdefault(data, id)
+
+    def find(self, text: str, ids: Sequence[int], count: int) -> list[int]:
+        """The ids before those of an event.
+
+        Args:
+            text: The event's.
+            count: How many ids are left out. If the bytes cannot be so many tokens, the result is shorter or longer.
+        """
+        data = text.encode("utf-8", "replace")
+        own = b"".join(map(self._vocabulary.token_bytes, ids))
+        if own and data.endswith(own):
+            data = data[: -len(own)]
+        elif ids and self._vocabulary.is_added(ids[0]):
+            pass  # its text is not in the event
+        else:
+            # The last token completes a character that is broken.
+            data = data[: max(0, len(data) - len(own))]
+        data = data[-_MOST_BYTES * count :]
+        return self._split(data, count) or self._greedy(data)
+
+    def _split(self, data: bytes, count: int) -> list[int]:
+        """The bytes as exactly so many tokens, the longest first; [] if they cannot be."""
+        if count <= 0 or not data:
+            return []
+        if count == 1:
+            return [self._ids[data]] if data in self._ids else []
+        for length in range(min(len(data) - count + 1, _MOST_BYTES), 0, -1):
+            if data[:length] in self._ids and (rest := self._split(data[length:], count - 1)):
+                return [self._ids[data[:length]], *rest]
+        return []
+
+    def _greedy(self, data: bytes) -> list[int]:
+        found = []
+        while data:
+            length = next((n for n in range(min(len(data), _MOST_BYTES), 0, -1) if data[:n] in self._ids), 0)
+            if length:
+                found.append(self._ids[data[:length]])
+            data = data[length or 1 :]
+        return found
