@@ -190,13 +190,15 @@ async def _ids(request: Request, model: Any, read: TokenizeRequest) -> list[int]
     if read.adds_special_tokens:
         return list(await _in_thread(request, tokenize, model, read.prompt, read.tools, read.template_kwargs))
     tokenizer = _tokenizer_of(model, "leave special tokens out")
-    encoded = await _in_thread(request, lambda: tokenizer(read.prompt, add_special_tokens=False))
-    return list(encoded["input_ids"])
+    ids = await _in_thread(request, lambda: tokenizer.encode(read.prompt, add_special_tokens=False))
+    if ids is None:  # an engine encodes, in its own way
+        raise as_api_error(ArgumentError("this model cannot leave special tokens out"))
+    return list(ids)
 
 
 def _tokenizer_of(model: Any, ability: str) -> Any:
     tokenizer = getattr(model, "tokenizer", None)
-    if tokenizer is None:
+    if tokenizer is None or getattr(tokenizer, "vocabulary", tokenizer) is None:
         raise as_api_error(ArgumentError(f"this model cannot {ability}: it has no tokenizer"))
     return tokenizer
 

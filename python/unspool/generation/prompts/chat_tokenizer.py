@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from unspool.core.vocabulary.tokenizer_json import foreign
 from unspool.errors import ArgumentError
+from unspool.generation.prompts.prompt import text_of_ids
 from unspool.generation.prompts.sandboxed_template import SandboxedTemplate
 from unspool.generation.prompts.template_renderer import TemplateRenderer
 from unspool.generation.prompts.tokenizer_files import TokenizerFiles, read_tokenizer
@@ -139,6 +140,23 @@ class ChatTokenizer:
         with foreign("the text"):
             ids: list[int] = self._tokenizer.encode(text, add_special_tokens=add_special_tokens).ids
         return ids
+
+    def __len__(self) -> int:
+        """How many ids there are."""
+        return 0 if self.vocabulary is None else len(self.vocabulary)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of ids, with its special tokens."""
+        return "" if self.vocabulary is None else text_of_ids(ids, self.vocabulary)
+
+    def convert_ids_to_tokens(self, ids: Iterable[int]) -> list[str]:
+        """The text of each id, as the tokenizer's files have it."""
+        if self._tokenizer is None:
+            return [self.decode([id]) for id in ids]
+        return [self._tokenizer.id_to_token(id) or "" for id in ids]
 
 
 class _Templates:

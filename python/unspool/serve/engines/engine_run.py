@@ -14,6 +14,7 @@ from unspool.generation.answers import Answers
 from unspool.generation.logprobs import TokenLogprob
 from unspool.generation.model_run import ModelRun
 from unspool.generation.result import Usage
+from unspool.generation.sampling_params import SamplingParams
 from unspool.serve.engines.engine import Engine, EngineLogprob, EngineOutput, EngineRequest
 from unspool.serve.engines.left_out_ids import LeftOutIds
 
@@ -82,20 +83,22 @@ class EngineRun(ModelRun[Answers]):
     async def _read(self, row: int, request: EngineRequest) -> EngineRequest | None:
         """Read one request's outputs; returns the request that goes on where the reasoning is cut off."""
         finish_reason: str | None = None
-        parser, most = self.answers.parsers[row], self.requests[row].sampling.max_tokens
+        parser = self.answers.parsers[row]
         try:
             async with contextlib.aclosing(self.engine.generate(request)) as outputs:
                 async for output in outputs:
                     self._complete(output)
+                    is_cut = self._cut(row, output, request.sampling)
                     self._count(row, output)
                     if self.limit is None:
                         self._put(row, output, request.wants_text)
                     elif self._put_limited(row, output):
                         return self._closed(row, request)
                     finish_reason = output.finish_reason or finish_reason
-                    if parser.is_stopped or (most is not None and len(self.answers.token_ids[row]) >= most):
-                        finish_reason = "stop" if parser.is_stopped else finish_reason or "length"
-                        break
+                    if parser.is_stopped:
+                        finish_reason = "stop"
+                    if parser.is_stopped or is_cut:
+                        break  # otherwise the engine's counts are still to come
                     if len(self.channel) >= _MOST_WAITING:
                         await self._wait_for_room()
         except EngineError:
@@ -105,6 +108,22 @@ class EngineRun(ModelRun[Answers]):
             raise EngineError("the engine ended the answer without saying why")
         self.answers.finish(row, finish_reason)
         return None
+
+    def _cut(self, row: int, output: EngineOutput, sampling: SamplingParams) -> bool:
+        """Cut what comes behind an id that ends the answer, or the limit; an engine may not know them."""
+        ids, ends = output.token_ids, sampling.stop_token_ids
+        most, reason = len(ids), output.finish_reason
+        if sampling.max_tokens is not None and (left := self._left(row)) < most:
+            most, reason = left, "length"
+        if ends and (end := next((at for at, id in enumerate(ids[:most]) if id in ends), None)) is not None:
+            most, reason = end + 1, "stop"
+        is_cut = most < len(ids) or (bool(ends) and reason == "stop")
+        output.token_ids, output.logprobs, output.finish_reason = ids[:most], output.logprobs[:most], reason
+        return is_cut
+
+    def _left(self, row: int) -> int:
+        """How many ids an answer may still have."""
+        return (self.requests[row].sampling.max_tokens or 0) - len(self.answers.token_ids[row])
 
     def _count(self, row: int, output: EngineOutput) -> None:
         if output.prompt_tokens is not None and not self.prompt_tokens:

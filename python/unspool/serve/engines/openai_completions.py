@@ -30,7 +30,7 @@ _PLAIN_NAMES = {
 _VLLM_NAMES = _PLAIN_NAMES | {
     name: name
     for name in (
-        "top_k", "min_p", "repetition_penalty", "min_tokens", "stop_token_ids", "ignore_eos", "bad_words",
+        "top_k", "min_p", "repetition_penalty", "min_tokens", "ignore_eos", "bad_words",
         "allowed_token_ids",
     )
 }  # fmt: skip

@@ -13,7 +13,7 @@ __all__ = ["sampling_fields"]
 
 # What is done here, or said in another place of a request.
 _OURS = frozenset({
-    "max_reasoning_tokens", "n", "stop", "include_stop", "skip_special_tokens", "logprobs",
+    "max_reasoning_tokens", "n", "stop", "include_stop", "stop_token_ids", "skip_special_tokens", "logprobs",
 })  # fmt: skip
 
 

@@ -22,7 +22,7 @@ _NAMES = {
         name: name
         for name in (
             "temperature", "top_p", "top_k", "min_p", "presence_penalty", "frequency_penalty", "repetition_penalty",
-            "stop_token_ids", "ignore_eos", "logit_bias",
+            "ignore_eos", "logit_bias",
         )
     },
 }  # fmt: skip
