@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,6 +21,9 @@ __all__ = ["ModelRun"]
 _NO_REPORT = PrefillReport(
     None, runtime_eligible=False, applied=False, activation_reason="the prompt has not been read"
 )
+
+# The consumer has left, or the task that runs the model is cancelled.
+_LEFT = (ChannelCancelledError, asyncio.CancelledError)
 
 A = TypeVar("A", bound=Answers)
 
@@ -54,7 +58,7 @@ class ModelRun(Generic[A]):
         try:
             yield
         except BaseException as error:
-            self.broken_off = "cancelled" if isinstance(error, ChannelCancelledError) else "error"
+            self.broken_off = "cancelled" if isinstance(error, _LEFT) else "error"
             raise
         finally:
             self.is_over = True

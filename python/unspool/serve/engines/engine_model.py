@@ -65,8 +65,8 @@ class EngineModel:
 
     Args:
         engine: Runs the model.
-        tokenizer: A `ChatTokenizer`, or a tokenizer of transformers: the chat template, and the vocabulary. One without
-            a vocabulary means that answers are read as text.
+        tokenizer: A `ChatTokenizer`, or a tokenizer of transformers or `tokenizers`: the chat template, and the vocabulary.
+            Of one without a vocabulary, answers are read as text.
         format, reasoning: As of `Parser`; "auto": as the tokenizer shows.
         also: As of `Parser`.
         max_new_tokens: The limit of an answer if the request has none.
@@ -313,8 +313,10 @@ class EngineModel:
 
     def _encode(self, text: str, adds_special_tokens: bool) -> list[int] | None:
         encode = getattr(self.tokenizer, "encode", None)
-        ids = None if encode is None else encode(text, add_special_tokens=adds_special_tokens)
-        return self.engine.tokenize(text, adds_special_tokens) if ids is None else list(ids)
+        found = None if encode is None else encode(text, add_special_tokens=adds_special_tokens)
+        if found is None:
+            return self.engine.tokenize(text, adds_special_tokens)
+        return list(getattr(found, "ids", found))  # `tokenizers` has an Encoding
 
     def _text_of(self, read: _Prompt) -> str | None:
         """The end of a prompt as text."""

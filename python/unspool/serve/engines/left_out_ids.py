@@ -38,13 +38,11 @@ class LeftOutIds:
         """
         data = text.encode("utf-8", "replace")
         own = b"".join(map(self._vocabulary.token_bytes, ids))
+        shown = own.decode("utf-8", "replace")
         if own and data.endswith(own):
             data = data[: -len(own)]
-        elif ids and self._vocabulary.is_added(ids[0]):
-            pass  # its text is not in the event
-        else:
-            # The last token completes a character that is broken.
-            data = data[: max(0, len(data) - len(own))]
+        elif shown and text.endswith(shown):  # bytes that are no character
+            data = text[: -len(shown)].encode("utf-8", "replace")
         data = data[-_MOST_BYTES * count :]
         return self._split(data, count) or self._greedy(data)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import zlib
+import hashlib
 from collections.abc import AsyncGenerator, Sequence
 
 from unspool.errors import EngineError
@@ -59,9 +59,7 @@ class Replicas(Engine):
     def _order(self, session: str) -> list[int]:
         """The replicas that answer first, each conversation in an order of its own."""
         places = range(len(self.engines))
-        return sorted(
-            places, key=lambda place: (self._is_down[place], zlib.crc32(f"{session} {place}".encode()))
-        )
+        return sorted(places, key=lambda place: (self._is_down[place], _hash(f"{session} {place}")))
 
     async def check_ready(self) -> None:
         """Raise EngineError if none of them can answer."""
@@ -88,6 +86,10 @@ class Replicas(Engine):
 
     def __str__(self) -> str:
         return ", ".join(map(str, self.engines))
+
+
+def _hash(text: str) -> bytes:
+    return hashlib.blake2b(text.encode(), digest_size=8).digest()
 
 
 async def _problem(engine: Engine) -> EngineError | None:
