@@ -29,6 +29,8 @@ _log = logging.getLogger("unspool.serve")
 
 # Until an engine that loads is asked again.
 _PAUSE_S = 1.0
+# Is read by the tokenizer here and by the engine's own.
+_PROBE = "Hello, 12 wörlds"
 
 
 def connect(
@@ -79,6 +81,7 @@ def connect(
     read = ChatTokenizer(
         files, trust_template=trust_template or template is not None, template_timeout_s=template_timeout_s
     )
+    _compare(engines[0], read)
     return EngineModel(
         Replicas(engines), read, format=format, reasoning=reasoning, also=also, max_new_tokens=max_new_tokens
     )
@@ -113,6 +116,7 @@ def _kind_of(http: EngineHttp) -> Kind:
     for path, name, kind in (
         ("/props", "default_generation_settings", "llamacpp"),
         ("/get_model_info", "model_path", "sglang"),
+        ("/model_info", "model_path", "sglang"),
         ("/version", "version", "vllm"),
     ):
         try:
@@ -147,3 +151,13 @@ def _read_files(engine: Engine, named: str | None, template: str | None) -> Toke
         tokens = {**engine.special_tokens, **files.special_tokens}
         return replace(files, chat_template=engine.chat_template, special_tokens=tokens)
     return files
+
+
+def _compare(engine: Engine, tokenizer: ChatTokenizer) -> None:
+    """Warn if the engine reads a text in other ids than the tokenizer here."""
+    ours, theirs = tokenizer.encode(_PROBE, add_special_tokens=False), engine.tokenize(_PROBE, False)
+    if ours is not None and theirs is not None and ours != theirs:
+        _log.warning(
+            "'%s' is not the tokenizer of %s: '%s' has the ids %s here and %s there",
+            tokenizer.name_or_path, engine, _PROBE, ours, theirs,
+        )  # fmt: skip

@@ -36,6 +36,10 @@ _OF_THE_REQUEST = frozenset({400, 413, 422, 429})
 _DONE = b"data: [DONE]"
 
 
+# As aiohttp, without the environment's proxies: an engine is near.
+_opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
 class _HasError(Protocol):
     error: Any
 
@@ -75,8 +79,8 @@ class EngineHttp:
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data, self._headers)
         try:
-            with urllib.request.urlopen(request, timeout=_ASK_S) as response:
-                return json.load(response)
+            with _opener.open(request, timeout=_ASK_S) as response:
+                return json.loads(response.read(_MOST_EVENT_BYTES))
         except urllib.error.HTTPError as error:
             raise self._refused(error.code, error.read(_MOST_ERROR_BYTES)) from None
         except (OSError, http.client.HTTPException) as error:
@@ -129,7 +133,8 @@ class EngineHttp:
         except msgspec.DecodeError as error:
             raise EngineError(f"the engine at {self.url} sends what is no event: {error}") from None
         if event.error is not None:
-            raise EngineError(f"the engine at {self.url} failed: {str(event.error)[:_MOST_REASON]}")
+            code = event.error.get("code") if isinstance(event.error, dict) else None
+            raise self._refused(code if isinstance(code, int) else 500, data)
         return event
 
     def _session(self) -> aiohttp.ClientSession:
@@ -145,7 +150,7 @@ class EngineHttp:
         return session
 
     def _unreachable(self, error: BaseException) -> EngineError:
-        why = str(error) or type(error).__name__
+        why = str(getattr(error, "reason", error)) or type(error).__name__
         return EngineError(f"the engine at {self.url} does not answer: {why}", 503, is_retryable=True)
 
     def _refused(self, status: int, body: bytes) -> EngineError:

@@ -83,7 +83,12 @@ class Completions(Engine):
 
     def __init__(self, http: EngineHttp, model: str | None = None) -> None:
         self._http = http
-        listed = http.ask("/v1/models").get("data") or [{}]
+        try:
+            listed = http.ask("/v1/models").get("data") or [{}]
+        except EngineError as error:
+            if model is None or error.is_retryable:
+                raise
+            listed = [{}]  # a server that lists none
         found = next((item for item in listed if item.get("id") == model), listed[0])
         self.model_name = model or found.get("id")
         self.tokenizer_name = found.get("root")

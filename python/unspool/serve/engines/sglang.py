@@ -61,12 +61,11 @@ class SgLang(Engine):
 
     def __init__(self, http: EngineHttp) -> None:
         self._http = http
-        info = http.ask("/get_model_info")
+        info = _ask_first(http, "/get_model_info", "/model_info")
         self.model_name = str(info.get("model_path") or "").rstrip("/").rsplit("/", 1)[-1] or None
         self.tokenizer_name = info.get("tokenizer_path") or info.get("model_path")
-        self.context_length = http.ask("/get_server_info").get("max_req_input_len") or info.get(
-            "max_context_length"
-        )
+        server = _ask_first(http, "/get_server_info", "/server_info")
+        self.context_length = server.get("context_length") or server.get("max_req_input_len")
 
     async def generate(self, request: EngineRequest) -> AsyncGenerator[EngineOutput, None]:
         """As of `Engine`."""
@@ -105,6 +104,19 @@ class SgLang(Engine):
 
     def __str__(self) -> str:
         return f"SGLang at {self._http.url}"
+
+
+def _ask_first(http: EngineHttp, *paths: str) -> dict[str, Any]:
+    """What the first path that there is says: versions differ in their names. {}: there is none."""
+    for path in paths:
+        try:
+            found = http.ask(path)
+        except EngineError as error:
+            if error.is_retryable:
+                raise
+        else:
+            return found if isinstance(found, dict) else {}
+    return {}
 
 
 class _Seen:
