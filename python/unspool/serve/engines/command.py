@@ -44,6 +44,8 @@ def engine_loader(
         name: {"template_timeout_s": template_timeout_s, **shared, **_read(name, engine)}
         for name, engine in engines.items()
     }
+    for options in asked.values():
+        check_format_names(options["format"], options["reasoning"])
 
     def load() -> dict[str, EngineModel]:
         made = {name: connect(**options) for name, options in asked.items()}
@@ -67,5 +69,4 @@ def _read(name: str | None, engine: Mapping[str, Any]) -> dict[str, Any]:
         raise ArgumentError(f"engines.{name} has no url")
     for url in [urls] if isinstance(urls, str) else urls:
         EngineHttp(url)
-    check_format_names(found.get("format", "auto"), found.get("reasoning"))
     return found
