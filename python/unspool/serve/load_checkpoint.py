@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-from unspool.core.format.compile_format import compile_format
 from unspool.core.format.other_families import Also, compile_others
-from unspool.core.vocabulary.vocabulary_sources import from_tokenizer
 from unspool.errors import ArgumentError
-from unspool.formats.choose_format import check_format_names, choose_format
+from unspool.formats.choose_format import check_format_names
 from unspool.generation import GenerationDefaults, StreamGenerator
 from unspool.generation.prompts.sandboxed_template import SandboxedTemplate
-from unspool.serve.served_model import has_template
+from unspool.serve.check_reading import check_reading
 
 __all__ = ["load_checkpoint"]
-
-_log = logging.getLogger("unspool.serve")
 
 
 def load_checkpoint(
@@ -68,7 +62,7 @@ def load_checkpoint(
     tokenizer = AutoTokenizer.from_pretrained(path, **files)
     if chat_template is not None:
         tokenizer.chat_template = Path(chat_template).read_text(encoding="utf-8")
-    _check_reading(tokenizer, format, reasoning, strict_markers)
+    check_reading(tokenizer, format, reasoning, strict_markers)
     # Both names work from 4.46 to 5; "dtype" alone does not.
     model = AutoModelForCausalLM.from_pretrained(path, torch_dtype=dtype, **files).eval()
     if device is not None:
@@ -97,25 +91,3 @@ def _renderer(tokenizer: Any, timeout_s: float) -> SandboxedTemplate | None:
             "this system has no limits for a chat template; pass --trust-template if you trust the checkpoint's author"
         )
     return SandboxedTemplate(tokenizer, timeout_s)
-
-
-def _check_reading(tokenizer: Any, format: str, reasoning: str | None, strict_markers: bool) -> None:
-    """Raise if the tokenizer does not show its format or cannot be strict; warn if it cannot write a chat."""
-    if not has_template(SimpleNamespace(tokenizer=tokenizer)):
-        _log.warning(
-            "the model has no chat template: chat requests get 400; --chat-template FILE adds a template"
-        )
-        if format.lower() == "auto":
-            return  # its text is content
-    try:
-        file, reasoning_format = choose_format(format, tokenizer, reasoning)
-    except ArgumentError as error:
-        if format.lower() != "auto":
-            raise
-        raise ArgumentError(
-            "the chat template does not show how this model writes; name its format with --format "
-            "(`unspool formats` lists all), or 'none' for plain text"
-        ) from error
-    if strict_markers:
-        vocabulary = from_tokenizer(tokenizer)
-        compile_format(file, reasoning=reasoning_format, vocabulary=vocabulary, strict_markers=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import os
@@ -20,6 +21,7 @@ __all__ = ["serve_command"]
 
 # An engine has a queue of its own.
 _MOST_OF_ENGINES = 1024
+_MOST_FILES = 16_384
 
 
 def serve_command(
@@ -89,8 +91,23 @@ def serve_command(
         _check_source(model, loading["format_"], loading["reasoning"], loading["gguf_file"])
         loading |= {"strict_markers": options.strict_markers, "template_timeout_s": timeout_s}
         models = _loader(model, name, **loading)
+    if is_elsewhere:
+        _open_more_files()
     server = ApiServer(models, options=options)
     server.fire(host, port, metrics_port, log_level, ssl_keyfile, ssl_certfile)
+
+
+def _open_more_files() -> None:
+    """Allow two connections for each answer, to the client and to the engine; the usual limit is 1,024 in all."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return
+    least, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _MOST_FILES if most == resource.RLIM_INFINITY else min(most, _MOST_FILES)
+    if least != resource.RLIM_INFINITY and least < wanted:
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
 def _loader(path: str, name: str | None, *, format_: str, **loading: Any) -> Callable[[], Mapping[str, Any]]:

@@ -13,6 +13,7 @@ from unspool.core.format.other_families import Also
 from unspool.errors import ArgumentError, EngineError, UnspoolError
 from unspool.generation.prompts.chat_tokenizer import ChatTokenizer
 from unspool.generation.prompts.tokenizer_files import TokenizerFiles, read_tokenizer
+from unspool.serve.check_reading import check_reading
 from unspool.serve.engines.engine import Engine
 from unspool.serve.engines.engine_model import EngineModel
 from unspool.serve.engines.http import EngineHttp
@@ -82,6 +83,7 @@ def connect(
         files, trust_template=trust_template or template is not None, template_timeout_s=template_timeout_s
     )
     _compare(engines[0], read)
+    check_reading(read, format, reasoning)
     return EngineModel(
         Replicas(engines), read, format=format, reasoning=reasoning, also=also, max_new_tokens=max_new_tokens
     )

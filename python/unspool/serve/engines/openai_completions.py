@@ -102,10 +102,12 @@ class Completions(Engine):
 
     def _body(self, request: EngineRequest) -> dict[str, Any]:
         body = sampling_fields(request.sampling, self._names)
-        prompt = request.prompt_text if request.prompt_ids is None else list(request.prompt_ids)
+        if request.prompt_ids is None:
+            body |= {"prompt": request.prompt_text, "add_special_tokens": request.adds_special_tokens}
+        else:
+            body["prompt"] = list(request.prompt_ids)
         return body | {
             "model": self.model_name,
-            "prompt": prompt,
             "stream": True,
             "stream_options": {"include_usage": True},
             "skip_special_tokens": False,
