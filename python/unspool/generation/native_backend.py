@@ -10,8 +10,6 @@ from collections.abc import Callable
 from itertools import takewhile
 from typing import Any
 
-from unspool.errors import ArgumentError, ChannelCancelledError
-from unspool.generation.logits import IdPicker
 from unspool.generation.prefill.cache import can_crop, continuation_problem, make_cache
 from unspool.generation.prefill.cache_name import output_cache
 from unspool.generation.prefill.continuation import cannot_continue, chunk_limit
@@ -19,7 +17,7 @@ from unspool.generation.prefill.forward import LOGITS_TO_KEEP, ONE_STEP, Forward
 from unspool.generation.prefill.prepared import PreparedPrompt
 from unspool.generation.rows import Rows
 from unspool.generation.settings import GenerationSettings
-from unspool.generation.transformers_backend import ask_criteria
+from unspool.generation.steps import Steps
 
 __all__ = ["NotContinuable", "generate_natively"]
 
@@ -53,30 +51,16 @@ def generate_natively(
     if problem is not None:
         raise NotContinuable(problem)
     count, device = logits.shape[0], logits.device
-    ids = prepared.prompt_ids.to(device).expand(count, -1)
-    picker = IdPicker(settings, ids.shape[1], device)
-    keeps_ids = picker.needs_ids or bool(settings.stopping_criteria)
-    most = settings.option("max_length")
-    limit = settings.limit if settings.limit is not None else most - length
-    if limit < 1:
-        raise ArgumentError(f"max_length is {most} and the prompt has {length} tokens")
+    steps = Steps(prepared, rows, settings, is_cancelled, device)
     can_draft = (
         can_crop(cache) and cannot_continue(model, settings.options) is None and chunk_limit(model) is None
     )
     drafts: list[int] = []
     at = 0  # the next position of the logits: before drafts[at]
-    mask = torch.ones((count, length + min(limit, 1024)), dtype=torch.long, device=device)
-    for step in range(1, limit + 1):
-        if is_cancelled():
-            raise ChannelCancelledError("the consumer has left")
-        if rows.recorder is not None:
-            rows.recorder.see(logits[:, at])
-        next_ids = picker.pick(ids, logits[:, at])
-        rows.put_step(next_ids.tolist())
-        if keeps_ids:
-            ids = torch.cat([ids, next_ids[:, None]], dim=1)
-        ask_criteria(settings.stopping_criteria, rows, step, ids, logits[:, at])
-        if step == limit or all(map(rows.is_done, range(count))):
+    mask = torch.ones((count, length + min(steps.limit, 1024)), dtype=torch.long, device=device)
+    while True:
+        next_ids = steps.take(logits[:, at])
+        if steps.is_over:
             return
         length += 1
         if drafts[at : at + 1] == next_ids.tolist():
@@ -84,7 +68,7 @@ def generate_natively(
             continue
         if at < len(drafts):
             cache.crop(at - len(drafts))
-        forced = settings.forced()[: limit - step - 1] if can_draft else []
+        forced = settings.forced()[: steps.limit - steps.count - 1] if can_draft else []
         drafts = list(takewhile(range(logits.shape[-1]).__contains__, forced))
         end = length + len(drafts)
         if end > mask.shape[1]:
