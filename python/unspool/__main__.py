@@ -223,8 +223,13 @@ def _read_config(context: click.Context, path: str | None) -> None:
     "--also", multiple=True, help="Another format whose calls count too; 'any' for all. May be repeated."
 )
 @_setting(
-    "--backend", type=click.Choice(["transformers", "native"]), default="transformers", show_default=True
+    "--backend",
+    type=click.Choice(["transformers", "native", "batched"]),
+    default="transformers",
+    show_default=True,
+    help="What runs the model; 'batched' shares its steps between requests and keeps their prompts.",
 )
+@_setting("--cache-tokens", type=int, help="Tokens of prompts and answers that 'batched' has room for.")
 @_setting("--device", help="Where the model goes, such as cuda; where it is loaded otherwise.")
 @_setting("--dtype", default="auto", show_default=True, help="The weights' type, such as bfloat16.")
 @_setting("--gguf-file", help="The GGUF file in the model's folder.")

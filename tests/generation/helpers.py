@@ -9,7 +9,13 @@ from itertools import chain
 from typing import Any
 
 import torch
+import transformers
 from tokenizers import Tokenizer
+
+#: Those that the installed transformers has.
+BACKENDS = ["transformers", "native"]
+if tuple(map(int, transformers.__version__.split(".")[:2])) >= (5, 17):
+    BACKENDS.append("batched")
 
 
 class HeldModel:

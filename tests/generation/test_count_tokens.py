@@ -10,6 +10,8 @@ import torch
 from tokenizers.processors import TemplateProcessing
 from unspool import ArgumentError, StreamGenerator
 
+from .helpers import BACKENDS
+
 TEMPLATE = (
     "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
@@ -28,7 +30,7 @@ def tokenizer(byte_tokenizer: Any) -> Any:
     return tokenizer
 
 
-@pytest.fixture(scope="module", params=["transformers", "native"])
+@pytest.fixture(scope="module", params=BACKENDS)
 def generator(llama: Any, tokenizer: Any, request: pytest.FixtureRequest) -> StreamGenerator:
     return StreamGenerator(llama, tokenizer, backend=request.param, format="qwen3")
 

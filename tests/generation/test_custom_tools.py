@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from .helpers import BACKENDS
+
 pytest.importorskip("llguidance", reason="needs unspool[constrain]")
 
 from unspool import ArgumentError, StreamGenerator
@@ -17,7 +19,7 @@ PROMPT = "Mend the file."
 
 
 @pytest.mark.parametrize("name", ["hermes", "llama3_json", "pythonic", "qwen3_coder", "glm45", "minimax_m2"])
-@pytest.mark.parametrize("backend", ["transformers", "native"])
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_a_patch_is_written_and_read_back(llama: Any, byte_tokenizer: Any, name: str, backend: Any) -> None:
     model = StreamGenerator(llama, byte_tokenizer, format=name, backend=backend)
     liked = byte_tokenizer.convert_tokens_to_ids(["Ċ", "\\", "n", ">"])

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from unspool import ArgumentError, StreamGenerator, TokenStreamer
 
+from .helpers import BACKENDS
+
 PROMPT = "Tell me."
 ANSWER = "ok 👩‍👩‍👧 naïve <think>hm</think> done"
 
@@ -25,7 +27,7 @@ def puts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return counts
 
 
-@pytest.mark.parametrize("backend", ["transformers", "native"])
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("count", [1, 2, 3, 16, 1000])
 def test_the_text_is_the_same(
     scripted: Any, byte_tokenizer: Any, puts: list[int], backend: Any, count: int

@@ -17,6 +17,7 @@ import unspool
 from unspool import ArgumentError, GrammarMatcher, StreamGenerator
 
 from ..tiny_models import make_llama
+from .helpers import BACKENDS
 
 PROMPT = "What is the weather?"
 NUMBER = "start: /[0-9]{3}/\n"
@@ -33,7 +34,7 @@ SCHEMA = {
 OBJECT = f"start: %json {json.dumps(SCHEMA)}\n"
 
 
-@pytest.fixture(params=["transformers", "native"])
+@pytest.fixture(params=BACKENDS)
 def generator(request: pytest.FixtureRequest, llama: Any, byte_tokenizer: Any) -> StreamGenerator:
     return StreamGenerator(llama, byte_tokenizer, format="hermes", backend=request.param)
 

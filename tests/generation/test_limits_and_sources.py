@@ -11,6 +11,7 @@ from transformers import GenerationConfig
 from unspool import ArgumentError, GenerationDefaults, SamplingParams, StreamGenerator, generate
 
 from ..tiny_models import make_llama
+from .helpers import BACKENDS
 
 PROMPT = "Tell me."
 END = 67
@@ -29,7 +30,7 @@ def alphabet() -> Any:
     return {"logits_processor": [process]}
 
 
-@pytest.fixture(params=["transformers", "native"])
+@pytest.fixture(params=BACKENDS)
 def generator(request: pytest.FixtureRequest, llama: Any, byte_tokenizer: Any) -> Any:
     return StreamGenerator(llama, byte_tokenizer, backend=request.param)
 
@@ -105,7 +106,7 @@ def test_a_seed_is_no_reason_to_warn(byte_tokenizer: Any) -> None:
     model = make_llama(byte_tokenizer)
     model.generation_config.update(do_sample=True, temperature=0.7, top_p=0.9, top_k=20)
     ids = []
-    for backend in ("transformers", "native"):
+    for backend in BACKENDS:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             generator = StreamGenerator(model, byte_tokenizer, backend=backend)
@@ -113,7 +114,7 @@ def test_a_seed_is_no_reason_to_warn(byte_tokenizer: Any) -> None:
     assert ids[0] == ids[1]
 
 
-@pytest.mark.parametrize("backend", ["transformers", "native"])
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_no_generation_config_is_changed(byte_tokenizer: Any, backend: Any) -> None:
     """What a request asks for is the request's: the model's own config serves the next one as well."""
     model = make_llama(byte_tokenizer)

@@ -8,6 +8,8 @@ import pytest
 import unspool
 from unspool import ArgumentError, StreamGenerator
 
+from .helpers import BACKENDS
+
 PROMPT = "What is the weather?"
 TOOLS = [{"name": "now", "parameters": {"type": "object", "properties": {}, "additionalProperties": False}}]
 REASONING = [file.name for file in unspool.formats() if file.has_reasoning]
@@ -32,7 +34,7 @@ def test_every_family_goes_on_with_its_answer(llama: Any, byte_tokenizer: Any, f
     assert not message.malformed
 
 
-@pytest.mark.parametrize("backend", ["transformers", "native"])
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("budget", [0, 1, 7])
 def test_no_more_tokens_than_asked_for(llama: Any, byte_tokenizer: Any, backend: str, budget: int) -> None:
     generator = make(llama, byte_tokenizer, "qwen3", backend)
@@ -57,7 +59,7 @@ def test_reasoning_that_ends_by_itself_is_left_alone(llama: Any, byte_tokenizer:
     assert generator.generate(ended, **options, max_reasoning_tokens=0).choices[0].token_ids == free.token_ids
 
 
-@pytest.mark.parametrize("backend", ["transformers", "native"])
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_a_required_call_comes_after_the_budget(llama: Any, byte_tokenizer: Any, backend: Any) -> None:
     pytest.importorskip("llguidance", reason="needs unspool[constrain]")
     for format in ("qwen3", "deepseek_v31", "openai", "granite", "glm45", "seed_oss"):

@@ -19,6 +19,7 @@ from unspool.writing.grammar.response import Response
 from unspool.writing.grammar.response_format import read_response_format
 
 from ..tiny_models import TEMPLATE
+from .helpers import BACKENDS
 
 SCHEMA = {
     "type": "object",
@@ -38,7 +39,7 @@ PROMPT = "What is the weather?"
 DRAWN = {"temperature": 1.0, "seed": 5}
 
 
-@pytest.fixture(params=["transformers", "native"])
+@pytest.fixture(params=BACKENDS)
 def generator(request: pytest.FixtureRequest, llama: Any, byte_tokenizer: Any) -> StreamGenerator:
     return StreamGenerator(llama, byte_tokenizer, format="hermes", backend=request.param)
 

@@ -10,6 +10,8 @@ from unspool import ArgumentError, GenerationDefaults, SamplingParams, StreamGen
 from unspool.generation.settings import read_settings
 from unspool.streams.channel_stream import TextGatherer
 
+from .helpers import BACKENDS
+
 
 def read(model: Any, config: GenerationDefaults | None = None, sampling: Any = None, **options: Any) -> Any:
     return read_settings(model, config or GenerationDefaults(), sampling, (), options)
@@ -34,7 +36,7 @@ def test_an_end_token_of_the_config_goes_before_the_models(llama: Any) -> None:
 def test_an_end_token_of_the_config_ends_the_answer(scripted: Any, byte_tokenizer: Any) -> None:
     comma = byte_tokenizer(",")["input_ids"][0]
     model = scripted({"prompt": "a,b"}).model
-    for backend in ("transformers", "native"):
+    for backend in BACKENDS:
         config = GenerationDefaults(eos_token_id=comma)
         result = StreamGenerator(model, byte_tokenizer, config=config, backend=backend).generate("prompt")
         assert (result.finish_reason, len(result.token_ids)) == ("stop", 2)

@@ -9,12 +9,13 @@ from unspool import ArgumentError, StreamGenerator
 from unspool.generation.sampling_params import GenerationDefaults, SamplingParams
 
 from ..tiny_models import make_byte_tokenizer
+from .helpers import BACKENDS
 
 LIMIT = 12
 A, B, C, BLANK = (make_byte_tokenizer().encode(letter, add_special_tokens=False)[0] for letter in "ABC ")
 
 
-@pytest.fixture(params=["transformers", "native"])
+@pytest.fixture(params=BACKENDS)
 def generator(request: pytest.FixtureRequest, llama: Any, byte_tokenizer: Any) -> StreamGenerator:
     return StreamGenerator(llama, byte_tokenizer, format="none", backend=request.param)
 

@@ -16,6 +16,8 @@ import torch
 import unspool
 from unspool import StreamGenerator, iterate_streamer
 
+from .helpers import BACKENDS
+
 PROMPT = "Tell me a story."
 
 
@@ -32,7 +34,7 @@ def fail_with(error: BaseException) -> Callable[[Any, Any], Any]:
     return process
 
 
-@pytest.mark.parametrize("backend", ["transformers", "native"])
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_a_stream_that_failed_is_let_go(llama: Any, byte_tokenizer: Any, backend: str) -> None:
     generator = StreamGenerator(llama, byte_tokenizer, backend=backend)
 

@@ -38,7 +38,7 @@ _HARMLESS = {
 }  # fmt: skip
 
 
-def check_native(settings: GenerationSettings) -> None:
+def check_native(settings: GenerationSettings, backend: str) -> None:
     """Raise ArgumentError for an option that only transformers' own loop has; none is ignored."""
     unknown = sorted(set(settings.options) - _NATIVE_OPTIONS)
     to_diff = getattr(settings.generation_config, "to_diff_dict", None)
@@ -47,7 +47,7 @@ def check_native(settings: GenerationSettings) -> None:
             unknown.append(name)
     if unknown:
         raise ArgumentError(
-            f"backend='native' does not know {', '.join(unknown)}; leave it out, or use backend='transformers'"
+            f"backend='{backend}' does not know {', '.join(unknown)}; leave it out, or use backend='transformers'"
         )
 
 

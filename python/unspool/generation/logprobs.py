@@ -68,6 +68,10 @@ class LogprobRecorder:
         self._vocabulary = vocabulary
         self._pending: deque[tuple[Any, list[list[float]], list[list[int]]]] = deque()
 
+    def fork(self) -> LogprobRecorder:
+        """A recorder for other scores, with the same entries."""
+        return LogprobRecorder(self._top_count, self._vocabulary)
+
     def see(self, scores: Any) -> None:
         """Record the model's scores of the next ids, of shape (rows, vocabulary), unchanged."""
         import torch

@@ -39,6 +39,7 @@ class ModelRun(Generic[A]):
         answers: The answers so far.
         setups: How each answer's parser was made.
         prompt_tokens: How many ids the prompt has, once it is read.
+        cached_tokens: How many of them were in a prefix cache; None: not known.
         broken_off: The finish reason if the model did not end by itself.
     """
 
@@ -46,6 +47,7 @@ class ModelRun(Generic[A]):
     answers: A
     setups: Sequence[ParserSetup]
     prompt_tokens: int = 0
+    cached_tokens: int | None = None
     begin_s: float = field(default_factory=time.perf_counter)
     metadata: Mapping[str, str] = field(default_factory=dict)
     broken_off: str | None = None
@@ -81,7 +83,7 @@ class ModelRun(Generic[A]):
     @property
     def usage(self) -> Usage:
         """The token counts so far, without a look at the messages."""
-        return Usage(self.prompt_tokens, sum(map(len, self.answers.token_ids)))
+        return Usage(self.prompt_tokens, sum(map(len, self.answers.token_ids)), self.cached_tokens)
 
     @property
     def report(self) -> PrefillReport:

@@ -39,7 +39,7 @@ class Rows(Answers):
         flush_ms: float = 0,
     ) -> None:
         super().__init__(streamers, has_logprobs=recorder is not None)
-        self.recorder = recorder
+        self.streamers, self.recorder = streamers, recorder
         self._eos, self._limit = frozenset(eos), limit
         self._ended_by_eos = [False] * len(streamers)
         self._step_count = 0
@@ -49,6 +49,10 @@ class Rows(Answers):
         self._flush_tokens, self._flush_s = flush_tokens, flush_ms / 1000
         self._gathered: list[list[int]] = [[] for _ in streamers]
         self._gathered_since_s = [0.0] * len(streamers)
+
+    def split(self) -> list[Rows]:
+        """Rows of one answer each, for a loop whose answers do not keep step; what they are put is put here."""
+        return [self] if len(self.parsers) == 1 else [_Part(self, row) for row in range(len(self.parsers))]
 
     def put_prompt(self, ids: Any) -> None:
         """Put the prompt's ids, of shape (1, n), or [] if they are not known; none of them is emitted."""
@@ -136,3 +140,19 @@ class Rows(Answers):
         ids, self._gathered[row] = self._gathered[row], []
         if ids:
             self.parsers[row].put(ids)
+
+
+class _Part(Rows):
+    """One answer of several."""
+
+    def __init__(self, whole: Rows, row: int) -> None:
+        recorder = None if whole.recorder is None else whole.recorder.fork()
+        flush_ms = whole._flush_s * 1000
+        super().__init__(
+            [whole.streamers[row]], whole._eos, whole._limit, recorder, whole._flush_tokens, flush_ms
+        )
+        self.token_ids = whole.token_ids[row : row + 1]
+        self._whole, self._row = whole, row
+
+    def _note(self, row: int, ids: Sequence[int], logprobs: Sequence[TokenLogprob] = ()) -> float:  # noqa: ARG002
+        return self._whole._note(self._row, ids, logprobs)

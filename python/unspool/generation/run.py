@@ -16,6 +16,7 @@ from unspool.generation.rows import Rows
 from unspool.generation.transformers_backend import generate_with_transformers
 
 if TYPE_CHECKING:
+    from unspool.generation.batched_backend import ModelBatch
     from unspool.generation.hooks import ConditioningHook
     from unspool.generation.prefill.prepared import PreparedPrompt
     from unspool.generation.prefill.report import PrefillReport
@@ -37,10 +38,17 @@ class GenerationRun(ModelRun[Rows]):
     prefill: PrefillConfig
     read_prompt: Callable[[], Prompt]
     settings: GenerationSettings
+    #: The settings with what keeps these answers to a grammar or a budget.
+    constrain: Callable[[Rows, GenerationSettings], GenerationSettings]
+    batch: ModelBatch | None
     hook: ConditioningHook | None
     #: The most ids that the prompt and its answer may have together; None: not checked.
     positions: int | None = None
     prepared: PreparedPrompt | None = None
+    _parts: Sequence[Rows] = ()
+
+    def __post_init__(self) -> None:
+        self._parts = [self.answers]
 
     def work(self) -> None:
         """The job of the `GenerationWorker`."""
@@ -48,9 +56,11 @@ class GenerationRun(ModelRun[Rows]):
             try:
                 self._generate()
             finally:
-                self.answers.flush()
-            for row in range(len(self.answers.parsers)):
-                self.answers.finish(row, self.answers.finish_reason(row))
+                for part in self._parts:
+                    part.flush()
+            reasons = [part.finish_reason(row) for part in self._parts for row in range(len(part.parsers))]
+            for row, reason in enumerate(reasons):
+                self.answers.finish(row, reason)
 
     def _generate(self) -> None:
         prompt = self.read_prompt()
@@ -78,7 +88,13 @@ class GenerationRun(ModelRun[Rows]):
         )
         self.prepared, self.prompt_tokens = prepared, prepared.token_count
         self.answers.put_prompt(prepared.prompt_ids)
-        rest = (prepared, self.answers, self.settings, self._is_cancelled)
+        if self.batch is not None:
+            self._parts = self.answers.split()
+            answers = [(part, self._settings_of(part, row)) for row, part in enumerate(self._parts)]
+            self.cached_tokens = self.batch.run(prepared, answers, self._is_cancelled)
+            return
+        settings = self.constrain(self.answers, self.settings)
+        rest = (prepared, self.answers, settings, self._is_cancelled)
         if self.backend == "native" and prepared.runs_natively:
             try:
                 generate_natively(self.model, *rest)
@@ -89,6 +105,10 @@ class GenerationRun(ModelRun[Rows]):
         given = getattr(output, "metadata", None)
         if isinstance(given, Mapping):  # from a model that runs the prompt itself
             self.metadata = given
+
+    def _settings_of(self, part: Rows, row: int) -> GenerationSettings:
+        seed = self.settings.sampling.seed
+        return self.constrain(part, self.settings if seed is None else self.settings.with_seed(seed + row))
 
     def _is_cancelled(self) -> bool:
         return self.channel.is_cancelled

@@ -78,6 +78,10 @@ class GenerationSettings:
         sampling = self.sampling.replace(max_tokens=options.get("max_new_tokens", self.limit))
         return dataclasses.replace(self, sampling=sampling, options={**self.options, **options})
 
+    def with_seed(self, seed: int) -> GenerationSettings:
+        """The same settings with another seed."""
+        return dataclasses.replace(self, sampling=self.sampling.replace(seed=seed))
+
     def with_processor(self, processor: Any) -> GenerationSettings:
         """The same settings with a logits processor behind the caller's."""
         return dataclasses.replace(self, logits_processors=(*self.logits_processors, processor))

@@ -43,9 +43,13 @@ if TYPE_CHECKING:
 
     from unspool._core import Format
     from unspool.formats.format_file import FormatFile
+    from unspool.generation.batched_backend import ModelBatch
     from unspool.generation.result import StreamResult
 
 __all__ = ["StreamGenerator"]
+
+# The most that a batch keeps of prompts and answers, if its maker does not say.
+_CACHE_TOKENS = 32_768
 
 # Options of one stream's TokenStreamer that a caller may set.
 _PARSER_OPTIONS = PARSER_OPTIONS.keys() - {
@@ -64,7 +68,10 @@ class StreamGenerator:
             tokenizer without a chat template.
         reasoning: As of `Parser`.
         config: Limits and special tokens; its token ids default to the model's, then the tokenizer's.
-        backend: "transformers" runs `model.generate`; "native" runs our own loop, one forward for each token.
+        backend: "transformers" runs `model.generate`; "native" runs our own loop, one forward for each token; "batched"
+            shares the model's steps between requests, and keeps what it has read of their prompts.
+        cache_tokens: For "batched": how many tokens of prompts and answers have room in its cache, which is also the most that
+            one request may have. None: those of four full contexts, at most 32,768.
         prefill: How the prompt is run: a `PrefillConfig`, the tokens of a chunk, or False for one forward.
         hook: Prepares the model for each request. Nothing else runs on the model at that time.
         renderer: Writes messages as the prompt's text, with `apply_chat_template`; None: the processor or the tokenizer. A
@@ -85,7 +92,8 @@ class StreamGenerator:
         format: str | FormatFile | Format = "auto",
         reasoning: str | bool | None = None,
         config: GenerationDefaults | None = None,
-        backend: Literal["transformers", "native"] = "transformers",
+        backend: Literal["transformers", "native", "batched"] = "transformers",
+        cache_tokens: int | None = None,
         prefill: PrefillConfig | int | bool | None = None,
         hook: ConditioningHook | None = None,
         renderer: Any = None,
@@ -99,10 +107,10 @@ class StreamGenerator:
         tokenizer = tokenizer if tokenizer is not None else getattr(processor, "tokenizer", None)
         if tokenizer is None:
             raise ArgumentError("there is no tokenizer; pass tokenizer=, or a processor that has one")
-        if backend not in ("transformers", "native"):
-            raise ArgumentError(f"backend is '{backend}'; use 'transformers' or 'native'")
-        if backend == "native" and model_kind(model) == "seq2seq":
-            raise ArgumentError("backend='native' is for decoder-only models; use backend='transformers'")
+        if backend not in ("transformers", "native", "batched"):
+            raise ArgumentError(f"backend is '{backend}'; use 'transformers', 'native' or 'batched'")
+        if backend != "transformers" and model_kind(model) == "seq2seq":
+            raise ArgumentError(f"backend='{backend}' is for decoder-only models; use backend='transformers'")
         check_format_names(format, reasoning)
         unknown = set(parser_options) - _PARSER_OPTIONS
         if unknown:
@@ -112,6 +120,7 @@ class StreamGenerator:
         self.backend, self.hook, self.prefill = backend, hook, PrefillConfig.read(prefill)
         self.config = _resolve(config, model, tokenizer)
         self._encoder = PromptEncoder(model, tokenizer, processor, renderer)
+        self._batch = self._make_batch(cache_tokens)
         with contextlib.suppress(VocabularyError):  # raised by `stream`
             from_tokenizer(tokenizer)  # too slow for the first stream, which may be on an event loop
 
@@ -248,17 +257,24 @@ class StreamGenerator:
         # A streamer that is behind would not know where the reasoning ends.
         flush_tokens = 1 if sampling.stop or closer else given.flush_tokens
         rows = Rows(streamers, settings.eos, settings.limit, recorder, flush_tokens, given.flush_ms)
+        matcher = None
         if grammar is not None:
             if not _masks_drafts():
                 check_one_id_a_step("a grammar, or use transformers 5", settings.option)
-            first = GrammarMatcher(grammar, vocabulary, end_ids=[id for id in settings.eos if id >= 0])
-            matchers = [first, *(first.fork() for _ in range(settings.n - 1))]
-            mask = GrammarMask(matchers, rows.is_done, rows.cut_row)
-            settings = settings.with_mask(mask.process, mask.ends, mask.forced)
-        if budget is not None and closer is not None:
+            matcher = GrammarMatcher(grammar, vocabulary, end_ids=[id for id in settings.eos if id >= 0])
+        closer_ids: list[int] = []
+        if closer is not None:
             check_one_id_a_step("max_reasoning_tokens", settings.option)
-            ids = encode_whole(self.tokenizer, closer, add_special_tokens=False)
-            settings = settings.with_processor(ReasoningBudget(budget, ids, streamers))
+            closer_ids = encode_whole(self.tokenizer, closer, add_special_tokens=False)
+
+        def constrain(rows: Rows, settings: GenerationSettings) -> GenerationSettings:
+            if matcher is not None:
+                mask = GrammarMask([matcher.fork() for _ in rows.parsers], rows.is_done, rows.cut_row)
+                settings = settings.with_mask(mask.process, mask.ends, mask.forced)
+            if budget is not None and closer is not None:
+                settings = settings.with_processor(ReasoningBudget(budget, closer_ids, rows.streamers))
+            return settings
+
         has_processor, kind = self.processor is not None, model_kind(self.model)
         run = GenerationRun(
             model=self.model,
@@ -270,9 +286,12 @@ class StreamGenerator:
             channel=channel,
             answers=rows,
             settings=settings,
+            constrain=constrain,
+            batch=self._batch,
             hook=self.hook,
             setups=[ParserSetup(format, tools, stream_options, vocabulary)] * settings.n,
-            positions=self.context_length if given.within_context else None,
+            # What a batch has no room for would stop its other requests.
+            positions=self.context_length if given.within_context or self._batch is not None else None,
         )
         return functools.partial(_start, run, timeout)
 
@@ -290,8 +309,8 @@ class StreamGenerator:
             TypeError: `sampling` is neither SamplingParams nor a mapping.
         """
         settings = self._with_token_ids(read_settings(self.model, self.config, sampling, stop, options))
-        if self.backend == "native":
-            check_native(settings)
+        if self.backend != "transformers":
+            check_native(settings, self.backend)
             return settings
         check_options(self.model, options)
         if settings.sampling.logprobs is not None:
@@ -347,7 +366,8 @@ class StreamGenerator:
         if model_kind(self.model) == "seq2seq":
             return None
         positions = model_positions(self.model)
-        return None if positions is None else positions[0]
+        limits = [] if positions is None else [positions[0]]
+        return min([*limits, self._batch.capacity] if self._batch is not None else limits, default=None)
 
     def format_name(self, tools: Any = None) -> str:
         """The name of the format that an answer with these tools is parsed as."""
@@ -394,6 +414,24 @@ class StreamGenerator:
     ) -> list[int]:
         """The token ids of a prompt, with the arguments and errors of `count_tokens`."""
         return self._encoder.ids(self._encoder.read(prompt, tools, chat_template_kwargs, prefill=prefill))
+
+    def _make_batch(self, cache_tokens: int | None) -> ModelBatch | None:
+        if self.backend != "batched":
+            if cache_tokens is not None:
+                raise ArgumentError(
+                    f"backend='{self.backend}' has no cache of requests; leave cache_tokens out"
+                )
+            return None
+        if self.hook is not None:
+            raise ArgumentError("a hook prepares the model for one request; use backend='native'")
+        from unspool.generation.batched_backend import ModelBatch
+
+        positions = model_positions(self.model)
+        if cache_tokens is None:
+            cache_tokens = _CACHE_TOKENS if positions is None else min(4 * positions[0], _CACHE_TOKENS)
+        require_at_least("cache_tokens", cache_tokens, 1)
+        step_tokens = cache_tokens if self.prefill.strategy == "off" else self.prefill.chunk_tokens
+        return ModelBatch(self.model, cache_tokens, step_tokens)
 
     def _choose_format(self, tools: Any) -> tuple[Any, str | bool | None]:
         if self.format == "auto" and not tools and not _has_template(self.tokenizer):

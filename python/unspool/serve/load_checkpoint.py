@@ -23,6 +23,7 @@ def load_checkpoint(
     reasoning: str | None = None,
     also: Also = (),
     backend: Any = "transformers",
+    cache_tokens: int | None = None,
     device: str | None = None,
     dtype: str = "auto",
     gguf_file: str | None = None,
@@ -36,7 +37,7 @@ def load_checkpoint(
 
     Args:
         path: A folder, or a repository's name.
-        format, reasoning, also, backend: As of `StreamGenerator` and `Parser`.
+        format, reasoning, also, backend, cache_tokens: As of `StreamGenerator` and `Parser`.
         device: Where the model runs, such as "cuda:0"; None: where transformers loads it.
         dtype: The weights' type, such as "bfloat16"; "auto": the checkpoint's.
         gguf_file: The file in the folder that has the weights.
@@ -74,6 +75,7 @@ def load_checkpoint(
         reasoning=reasoning,
         also=also,
         backend=backend,
+        cache_tokens=cache_tokens,
         config=GenerationDefaults(max_new_tokens=max_new_tokens),
         renderer=None
         if trust_template or chat_template is not None

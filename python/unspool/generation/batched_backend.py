@@ -1,0 +1,241 @@
+"""Requests that share the steps of one model: transformers' continuous batching runs it, and our code chooses the ids.
+
+The manager's thread runs the model on the ids of all requests. Where it would sample, each request chooses its own next
+id, as in the native loop, and parses it. The keys and values of a prompt stay in pages, which later prompts that begin the
+same way use again.
+"""
+
+from __future__ import annotations
+
+import atexit
+import dataclasses
+import itertools
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from transformers import GenerationConfig, LogitsProcessorList
+
+from unspool.core.fork_safety import in_child
+from unspool.errors import ArgumentError, ChannelCancelledError
+from unspool.generation.prefill.prepared import PreparedPrompt
+from unspool.generation.rows import Rows
+from unspool.generation.settings import GenerationSettings
+from unspool.generation.steps import Steps
+
+try:
+    from transformers import ContinuousBatchingConfig
+    from transformers.generation.continuous_batching.cb_logits_processors import (
+        ContinuousBatchingLogitsProcessorList,
+    )
+
+    _pages = "page_size" in {item.name for item in dataclasses.fields(ContinuousBatchingConfig)}
+except ImportError:
+    _pages = False
+if not _pages:
+    raise ImportError("backend='batched' needs transformers 5.17 or later; pip install -U transformers")
+
+__all__ = ["ModelBatch"]
+
+# A prompt's last page is run again unless it is full, so small pages save work.
+_PAGE_TOKENS = 8
+# transformers reserves memory for the scores of as many.
+_MAX_REQUESTS = 256
+_POLL_S = 0.05
+_EXIT_GRACE_S = 2.0
+
+_in_use: weakref.WeakSet[ModelBatch] = weakref.WeakSet()
+
+
+class ModelBatch:
+    """A model whose requests share its steps.
+
+    Args:
+        cache_tokens: How many tokens of prompts and answers the cache has room for.
+        step_tokens: The most ids in a step. A longer prompt takes several, between which the other requests go on.
+
+    Attributes:
+        capacity: The most tokens of a prompt and its answer together.
+
+    Raises:
+        ArgumentError: transformers cannot run this model in batches, or the cache does not fit into the memory.
+    """
+
+    def __init__(self, model: Any, cache_tokens: int, step_tokens: int) -> None:
+        self._model = model
+        self._config = ContinuousBatchingConfig(
+            page_size=_PAGE_TOKENS,
+            num_blocks=-(-cache_tokens // _PAGE_TOKENS),
+            max_batch_tokens=step_tokens,
+            max_requests_per_batch=_MAX_REQUESTS,
+            # A step's ids are chosen on the host before the next step begins.
+            use_async_batching=False,
+            use_cuda_graph=False,
+            max_blocks_per_request=0,
+        )
+        self.capacity = cache_tokens
+        self._lock = threading.Lock()
+        self._ids = itertools.count()
+        self._chooser = _Chooser()
+        try:
+            self._manager = self._make_manager()
+            self._manager.warmup()  # makes the cache
+        except (MemoryError, ValueError, AttributeError) as error:
+            raise ArgumentError(
+                f"backend='batched' cannot run this model: {error}; use backend='native', or fewer cache_tokens"
+            ) from error
+        _in_use.add(self)
+        weakref.finalize(self, _stop, self._manager).atexit = False
+
+    def run(
+        self,
+        prepared: PreparedPrompt,
+        answers: Sequence[tuple[Rows, GenerationSettings]],
+        is_cancelled: Callable[[], bool],
+    ) -> int:
+        """Write the answers of a request; returns when all have ended.
+
+        Args:
+            answers: Each of one row, with its settings. The second one begins when the first one has run the prompt.
+
+        Returns:
+            How many of the prompt's tokens were in the cache.
+
+        Raises:
+            ArgumentError: The prompt has more than ids.
+            ChannelCancelledError: The consumer has left.
+        """
+        if prepared.static_inputs or prepared.token_inputs or not prepared.attention_mask.all():
+            raise ArgumentError(
+                "backend='batched' reads token ids alone; use backend='native' for other inputs"
+            )
+        if prepared.cache is not None:
+            raise ArgumentError("backend='batched' has a cache of its own; leave past_key_values out")
+        device = self._model.device
+        waiting = [_Lane(Steps(prepared, rows, settings, is_cancelled, device)) for rows, settings in answers]
+        lanes = dict[str, _Lane]()
+        prompt: list[int] = prepared.prompt_ids[0].tolist()
+        try:
+            for lane in waiting:
+                for first in list(lanes.values())[:1]:
+                    self._wait(first.has_begun, is_cancelled)
+                lanes[self._add(prompt, lane)] = lane
+            for lane in lanes.values():
+                self._wait(lane.is_over, is_cancelled)
+                if lane.error is not None:
+                    raise lane.error
+        finally:
+            for id in lanes:
+                self._chooser.remove(id)
+        return len(prompt) - waiting[0].run_count
+
+    def _add(self, prompt: list[int], lane: _Lane) -> str:
+        id = f"unspool-{next(self._ids)}"
+        with self._lock:
+            if not self._manager.is_running():
+                if self._manager.background_thread_status.fatal_error is not None:
+                    self._manager = self._make_manager()
+                    weakref.finalize(self, _stop, self._manager).atexit = False
+                self._manager.start()  # from a worker, whose daemon flag and inference mode its thread has too
+            lane.manager = self._manager
+            self._chooser.add(id, lane)
+            # A request ends where its lane does.
+            self._manager.add_request(prompt, request_id=id, eos_token_id=-1)
+        return id
+
+    def _wait(self, event: threading.Event, is_cancelled: Callable[[], bool]) -> None:
+        while not event.wait(_POLL_S):
+            if is_cancelled():
+                raise ChannelCancelledError("the consumer has left")
+            if not self._manager.is_running():
+                raise self._manager.background_thread_status.fatal_error or RuntimeError(
+                    "the model has stopped"
+                )
+
+    def _make_manager(self) -> Any:
+        manager = self._model.init_continuous_batching(
+            generation_config=GenerationConfig(do_sample=False, eos_token_id=-1, max_new_tokens=None),
+            continuous_batching_config=self._config,
+        )
+        manager.logit_processor = self._chooser
+        return manager
+
+
+class _Lane:
+    """One answer in the batch; the model's thread steps it."""
+
+    def __init__(self, steps: Steps) -> None:
+        self.steps = steps
+        self.manager: Any = None
+        self.run_count = 0  # of the prompt's tokens
+        self.has_begun, self.is_over = threading.Event(), threading.Event()
+        self.error: BaseException | None = None
+
+    def take(self, scores: Any) -> int | None:
+        """The next id; None if there is none. Nothing is raised, since the thread is of all requests."""
+        next_id = None
+        try:
+            next_id = int(self.steps.take(scores))
+        except BaseException as error:
+            self.error = error
+        if self.error is not None or self.steps.is_over:
+            self.is_over.set()
+        self.has_begun.set()
+        return next_id
+
+
+class _Chooser(ContinuousBatchingLogitsProcessorList):  # type: ignore[misc]
+    """Stands where transformers processes the scores of a step: of each request's, it leaves the id that it chooses."""
+
+    def __init__(self) -> None:
+        super().__init__(LogitsProcessorList())
+        self.do_processing = True
+        self._lanes: dict[str, _Lane] = {}
+        self._rows: list[str] = []
+
+    def add(self, id: str, lane: _Lane) -> None:
+        self._lanes[id] = lane
+
+    def remove(self, id: str) -> None:
+        """Let go of a request, if it is still there."""
+        lane = self._lanes.pop(id, None)
+        if lane is not None:
+            lane.manager.cancel_request(id)
+            # After it was full, transformers lets requests in only when one has ended by itself.
+            lane.manager.batch_processor.scheduler.block_new_requests = False
+
+    def prepare_tensor_args(self, requests_in_batch: Any, arg_storage: Any) -> Any:
+        """Note whose scores come next."""
+        self._rows = [item.state.request_id for item in requests_in_batch if item.has_new_token]
+        for item in requests_in_batch:
+            lane = self._lanes.get(item.state.request_id)
+            if lane is not None and not lane.has_begun.is_set():
+                lane.run_count += item.query_length
+        return arg_storage
+
+    def __call__(self, input_ids: Any, scores: Any, logits_processor_args: Any) -> Any:  # noqa: ARG002
+        chosen = scores.new_full(scores.shape, float("-inf"))
+        for row, id in enumerate(self._rows):
+            lane = self._lanes.get(id)
+            next_id = None if lane is None else lane.take(scores[row : row + 1])
+            if next_id is not None:
+                chosen[row, next_id] = 0.0
+            if lane is not None and lane.is_over.is_set():
+                self.remove(id)
+        return chosen
+
+
+def _stop(manager: Any, timeout_s: float = 0) -> None:
+    if manager.is_running():
+        manager.stop(block=timeout_s > 0, timeout=timeout_s, hard_stop=True)
+
+
+@atexit.register
+def _stop_all() -> None:
+    """A thread that returns from native code after the interpreter's end would abort the process."""
+    for batch in list(_in_use):
+        _stop(batch._manager, _EXIT_GRACE_S)
+
+
+in_child(_in_use.clear)  # the threads are in the parent
