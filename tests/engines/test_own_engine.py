@@ -123,8 +123,19 @@ def test_the_reasoning_ends_where_its_budget_does_and_the_answer_goes_on() -> No
     assert result.text == "done"
     written = len(engine.ids_of("<think>\nabc")) + len(closer)
     assert second.sampling.max_tokens == 50 - written
-    assert second.sampling.min_tokens == max(0, 9 - written)
+    assert (second.sampling.min_tokens or 0) == max(0, 9 - written)
     assert engine.closed_count == 2
+
+
+def test_a_model_that_thinks_again_and_again_ends_at_its_limit() -> None:
+    """Each request has the prompt and all that was written, once."""
+    engine = Scripted("<think>\nabcdefgh")
+    result = read(engine, "hi", sampling={"max_reasoning_tokens": 4, "max_tokens": 40})
+    assert (result.finish_reason, result.usage.completion_tokens >= 40) == ("length", True)
+    prompt, *behind = [list(request.prompt_ids or ()) for request in engine.asked]
+    written = [*prompt, *result.token_ids]
+    assert len(behind) > 1
+    assert all(ids == written[: len(ids)] for ids in behind)
 
 
 def test_a_prompt_that_opens_reasoning_without_a_budget_is_closed_at_once() -> None:

@@ -10,7 +10,7 @@ from unspool.core.records import Record, require_at_least
 from unspool.errors import ArgumentError
 from unspool.generation.logprobs import MAX_TOP_LOGPROBS
 
-__all__ = ["GENERATE_NAMES", "GenerationDefaults", "SamplingParams", "resolve_token_ids"]
+__all__ = ["GENERATE_NAMES", "GenerationDefaults", "SamplingParams", "resolve_token_ids", "same_answers"]
 
 #: Parameters that `generate` of transformers has too, with its names.
 GENERATE_NAMES = {
@@ -165,6 +165,13 @@ class SamplingParams(Record):
         if self.temperature == 0:
             values.update(dict.fromkeys(("temperature", *_SHAPING)))
         return {name: value for name, value in values.items() if value is not None}
+
+
+def same_answers(count: int) -> ArgumentError:
+    """The error of several answers without sampling."""
+    return ArgumentError(
+        f"n is {count} and decoding is greedy, so all answers would be the same; set a temperature above 0"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from typing import Any
 from unspool.core.records import require_count
 from unspool.errors import ArgumentError
 from unspool.generation.prefill.cache_name import CACHE_NAMES, pop_cache
-from unspool.generation.sampling_params import GenerationDefaults, SamplingParams
+from unspool.generation.sampling_params import GenerationDefaults, SamplingParams, same_answers
 
 __all__ = ["GenerationSettings", "check_options", "own_limit", "read_settings"]
 
@@ -141,9 +141,7 @@ def read_settings(
     require_count("n", n)
     do_sample = bool(_first(merged.get("do_sample"), getattr(base, "do_sample", None), False))
     if n > 1 and not do_sample:
-        raise ArgumentError(
-            f"n is {n} and decoding is greedy, so all answers would be the same; set a temperature above 0"
-        )
+        raise same_answers(n)
     sources = (merged, given, config, base)
     eos = _first(*(_token_id(source, "eos_token_id") for source in sources))
     eos_ids = frozenset(eos if isinstance(eos, (list, tuple, set)) else () if eos is None else (int(eos),))

@@ -35,7 +35,7 @@ from unspool.streams.recording.answer import ParserSetup
 from unspool.streams.token_streamer import TokenStreamer
 from unspool.writing.grammar.mask import GrammarMask
 from unspool.writing.grammar.matcher import GrammarMatcher
-from unspool.writing.grammar.request import choice_beside, request_grammar
+from unspool.writing.grammar.request import check_beside_grammar, choice_beside, request_grammar
 from unspool.writing.grammar.result import Grammar
 
 if TYPE_CHECKING:
@@ -232,15 +232,10 @@ class StreamGenerator:
             vocabulary=vocabulary,
             own=given.grammar,
         )
-        if grammar is not None and given.prefill:
-            raise ArgumentError(
-                "prefill begins the answer, and a grammar (also of tool_choice, strict, response_format, choice or regex) writes all of it; "
-                "leave one out"
-            )
+        if grammar is not None:
+            check_beside_grammar(bool(given.prefill), bool(sampling.ignore_eos))
         if given.grammar is None:
             tool_choice = choice_beside(grammar, tool_choice, tools)
-        if grammar is not None and sampling.ignore_eos:
-            raise ArgumentError("ignore_eos goes on where the grammar ends; leave one out")
         channel = DeltaChannel()
         for name in ("include_stop", "skip_special_tokens"):
             if (value := getattr(sampling, name)) is not None:

@@ -7,7 +7,7 @@ import functools
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from unspool._core import DeltaChannel
 from unspool.core.stream.custom_tools import as_function
@@ -16,6 +16,7 @@ from unspool.errors import ArgumentError
 from unspool.formats.format_file import FormatFile, formats, get_format
 from unspool.generation.answers import Answers
 from unspool.generation.delta_stream import DeltaStream
+from unspool.generation.sampling_params import SamplingParams, same_answers
 from unspool.generation.worker import GenerationWorker
 from unspool.serve.demo_run import DemoRun, Script
 from unspool.serve.example_value import example_value
@@ -26,9 +27,6 @@ from unspool.testing.cases import Case, shipped_cases
 from unspool.writing.grammar.json_schema import normalise
 from unspool.writing.grammar.response_format import read_response_format
 from unspool.writing.render.render import write_text
-
-if TYPE_CHECKING:
-    from unspool.generation.sampling_params import SamplingParams
 
 __all__ = ["DemoModel", "DemoModels"]
 
@@ -144,9 +142,7 @@ class DemoModel:
     ) -> DeltaStream:
         """An answer, as of `StreamGenerator.stream`."""
         if (sampling.n or 1) > 1 and not sampling.temperature:
-            raise ArgumentError(
-                f"n is {sampling.n} and decoding is greedy, so all answers would be the same; set a temperature above 0"
-            )
+            raise same_answers(sampling.n or 1)
         if strict_markers:
             raise ArgumentError("a demo replays text, which has no tokens; leave strict_markers out")
         response = read_response_format(response_format)

@@ -7,7 +7,7 @@ import contextlib
 import copy
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from unspool._core import DeltaChannel, Vocabulary
@@ -18,20 +18,19 @@ from unspool.formats.choose_format import check_format_names, choose_format
 from unspool.generation.answers import Answers
 from unspool.generation.delta_stream import DeltaStream
 from unspool.generation.prefill.context_limit import fit_limit
-from unspool.generation.prompts.chat_template import render_messages
-from unspool.generation.prompts.prompt import Prompt, text_of_ids
 from unspool.generation.reasoning_budget import closer_of
-from unspool.generation.sampling_params import SamplingParams
+from unspool.generation.sampling_params import SamplingParams, same_answers
 from unspool.generation.task_worker import TaskWorker, background_loop
 from unspool.serve.engines.engine import Engine, EngineRequest
-from unspool.serve.engines.engine_run import EngineRun, ReasoningLimit
+from unspool.serve.engines.engine_prompt import EnginePrompt, PromptReader
+from unspool.serve.engines.engine_run import EngineRun
 from unspool.serve.engines.left_out_ids import LeftOutIds
+from unspool.serve.engines.reasoning_limit import ReasoningLimit
 from unspool.streams.parser import ChannelParser, Parser
 from unspool.streams.recording.answer import ParserSetup
 from unspool.streams.token_streamer import TokenStreamer
-from unspool.writing.grammar.request import choice_beside, format_of, request_grammar
+from unspool.writing.grammar.request import check_beside_grammar, choice_beside, format_of, request_grammar
 from unspool.writing.grammar.result import Grammar
-from unspool.writing.grammar.tools import without_strict
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -44,17 +43,6 @@ _log = logging.getLogger("unspool.serve")
 
 # Between two looks at whether the engine answers.
 _WATCH_S = 2.0
-# The end of a prompt of ids that is read as text; the turn that opens the answer is in it.
-_LAST_IDS = 8192
-
-
-@dataclass(frozen=True)
-class _Prompt:
-    """A prompt as the engine gets it, and as text."""
-
-    text: str | None
-    ids: Sequence[int] | None
-    adds_special_tokens: bool = False
 
 
 class EngineModel:
@@ -91,6 +79,7 @@ class EngineModel:
         self._max_new_tokens = max_new_tokens
         has_vocabulary = getattr(tokenizer, "vocabulary", tokenizer) is not None
         self._vocabulary: Vocabulary | None = from_tokenizer(tokenizer) if has_vocabulary else None
+        self._prompts = PromptReader(tokenizer, engine, self._vocabulary)
         self._left_out: LeftOutIds | None = None
         if engine.leaves_out_ids and self._vocabulary is not None:
             self._left_out = LeftOutIds(self._vocabulary)
@@ -165,7 +154,7 @@ class EngineModel:
         Raises:
             ArgumentError: There is no tokenizer here or in the engine.
         """
-        read = self._read(prompt, tools, chat_template_kwargs, prefill)
+        read = self._prompts.read(prompt, tools, chat_template_kwargs, prefill)
         if read.ids is None:
             raise ArgumentError(
                 "tokens cannot be counted: the engine has no tokenizer; start the server with --tokenizer"
@@ -202,16 +191,14 @@ class EngineModel:
         sampling = SamplingParams.read(sampling)
         count = sampling.n or 1
         if count > 1 and sampling.temperature == 0:
-            raise ArgumentError(
-                f"n is {count} and decoding is greedy, so all answers would be the same; set a temperature above 0"
-            )
-        read = self._read(prompt, tools, chat_template_kwargs, prefill)
+            raise same_answers(count)
+        read = self._prompts.read(prompt, tools, chat_template_kwargs, prefill)
         wants_text = self._vocabulary is None or not self.engine.gives_ids
         if wants_text:
             _check_text_alone(sampling, stop_in, strict_markers)
         format, reasoning = ("none", None) if raw else self._choose_format(tools)
 
-        def grammar_behind(read: _Prompt) -> Grammar | None:
+        def grammar_behind(read: EnginePrompt) -> Grammar | None:
             made = request_grammar(
                 format,
                 reasoning,
@@ -219,7 +206,7 @@ class EngineModel:
                 tool_choice=tool_choice,
                 response_format=response_format,
                 parallel=parallel_tool_calls,
-                read_prompt_end=lambda: self._text_of(read),
+                read_prompt_end=lambda: self._prompts.end_of(read),
                 start_in="auto",
                 vocabulary=None if wants_text else self._vocabulary,
                 syntax=self.engine.grammar_syntax,
@@ -228,13 +215,8 @@ class EngineModel:
             return made
 
         grammar = grammar_behind(read)
-        if grammar is not None and prefill:
-            raise ArgumentError(
-                "prefill begins the answer, and a grammar (also of tool_choice, strict, response_format, choice or regex) "
-                "writes all of it; leave one out"
-            )
-        if grammar is not None and sampling.ignore_eos:
-            raise ArgumentError("ignore_eos goes on where the grammar ends; leave one out")
+        if grammar is not None:
+            check_beside_grammar(bool(prefill), bool(sampling.ignore_eos))
         options: dict[str, Any] = {
             "tool_choice": choice_beside(grammar, tool_choice, tools),
             "reasoning": reasoning,
@@ -283,48 +265,7 @@ class EngineModel:
         )
         return DeltaStream.start(run, TaskWorker(channel, run.work, loop), timeout)
 
-    def _read(
-        self, prompt: Any, tools: Any, template_kwargs: Mapping[str, Any] | None, prefill: bool | str
-    ) -> _Prompt:
-        """The prompt as text and as ids, as far as there is a tokenizer."""
-        if isinstance(prompt, str):
-            text, adds_special_tokens = prompt, True
-        elif prompt and all(isinstance(item, int) for item in prompt):
-            if not self.engine.gives_ids:
-                raise ArgumentError("the engine reads text alone; send the prompt as text")
-            return _Prompt(None, prompt)
-        elif prompt and all(isinstance(item, Mapping) for item in prompt):
-            if Prompt(messages=prompt).has_media:
-                raise ArgumentError("prompts for an engine are text; leave images and audio out")
-            text, is_template = render_messages(
-                self.tokenizer,
-                prompt,
-                tools=without_strict(tools),
-                chat_template_kwargs=template_kwargs,
-                prefill=prefill,
-            )
-            adds_special_tokens = not is_template
-        else:
-            raise ArgumentError("the prompt is empty, or neither text nor messages nor token ids")
-        ids = self._encode(text, adds_special_tokens) if self.engine.gives_ids else None
-        if not text or ids == []:
-            raise ArgumentError("the prompt is empty; send at least one token")
-        return _Prompt(text, ids, adds_special_tokens)
-
-    def _encode(self, text: str, adds_special_tokens: bool) -> list[int] | None:
-        encode = getattr(self.tokenizer, "encode", None)
-        found = None if encode is None else encode(text, add_special_tokens=adds_special_tokens)
-        if found is None:
-            return self.engine.tokenize(text, adds_special_tokens)
-        return list(getattr(found, "ids", found))  # `tokenizers` has an Encoding
-
-    def _text_of(self, read: _Prompt) -> str | None:
-        """The end of a prompt as text."""
-        if read.text is not None or self._vocabulary is None or read.ids is None:
-            return read.text
-        return text_of_ids(read.ids[-_LAST_IDS:], self._vocabulary)
-
-    def _sampling(self, sampling: SamplingParams, read: _Prompt, within_context: bool) -> SamplingParams:
+    def _sampling(self, sampling: SamplingParams, read: EnginePrompt, within_context: bool) -> SamplingParams:
         """The parameters with a limit that fits, for one answer."""
         limit: int | None = sampling.max_tokens or self._max_new_tokens
         if within_context and self.context_length is not None and read.ids is not None:
@@ -336,39 +277,20 @@ class EngineModel:
         sampling: SamplingParams,
         format: Any,
         reasoning: str | bool | None,
-        grammar_behind: Callable[[_Prompt], Grammar | None],
+        grammar_behind: Callable[[EnginePrompt], Grammar | None],
     ) -> ReasoningLimit | None:
         most = sampling.max_reasoning_tokens
-        if most is None:
+        if most is None or self._vocabulary is None:
             return None
-        assert self._vocabulary is not None  # `_check_text_alone`
         closer = closer_of(format, reasoning, self._vocabulary)
-        if closer is None:
-            return None
-        ids = self._encode(closer, adds_special_tokens=False)
-        if ids is None:
+        ids = None if closer is None else self._prompts.encode(closer)
+        if closer is not None and ids is None:
             raise ArgumentError("max_reasoning_tokens needs a tokenizer; start the server with --tokenizer")
-
-        def go_on(request: EngineRequest, written: Sequence[int]) -> EngineRequest:
-            behind = [*(self._first_ids(request)), *written]
-            left = (request.sampling.max_tokens or 1) - len(written)
-            least = request.sampling.min_tokens
-            return replace(
-                request,
-                prompt_ids=behind,
-                prompt_text=None,
-                sampling=request.sampling.replace(
-                    max_tokens=max(1, left),
-                    min_tokens=None if least is None else max(0, least - len(written)),
-                ),
-                grammar=grammar_behind(_Prompt(None, behind)),
-            )
-
-        return ReasoningLimit(most, ids, go_on)
-
-    def _first_ids(self, request: EngineRequest) -> Sequence[int]:
-        assert request.prompt_ids is not None
-        return request.prompt_ids
+        return (
+            None
+            if ids is None
+            else ReasoningLimit(most, ids, lambda ids: grammar_behind(EnginePrompt(None, ids)))
+        )
 
     def _choose_format(self, tools: Any) -> tuple[Any, str | bool | None]:
         if self.format == "auto" and not tools and not getattr(self.tokenizer, "chat_template", None):

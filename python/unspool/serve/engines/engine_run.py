@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from unspool._core import Vocabulary
@@ -17,26 +17,12 @@ from unspool.generation.result import Usage
 from unspool.generation.sampling_params import SamplingParams
 from unspool.serve.engines.engine import Engine, EngineLogprob, EngineOutput, EngineRequest
 from unspool.serve.engines.left_out_ids import LeftOutIds
+from unspool.serve.engines.reasoning_limit import ReasoningLimit
 
-__all__ = ["EngineRun", "ReasoningLimit"]
+__all__ = ["EngineRun"]
 
 # Deltas that wait for a slow client; more are not read from the engine.
 _MOST_WAITING = 512
-
-
-@dataclass(frozen=True)
-class ReasoningLimit:
-    """How much reasoning an answer may have.
-
-    Attributes:
-        most: Its most tokens.
-        closer: The ids that end it.
-        go_on: Returns the request that goes on behind these ids of the answer.
-    """
-
-    most: int
-    closer: Sequence[int]
-    go_on: Callable[[EngineRequest, Sequence[int]], EngineRequest]
 
 
 @dataclass(kw_only=True)
@@ -76,7 +62,7 @@ class EngineRun(ModelRun[Answers]):
     async def _answer(self, row: int) -> None:
         request: EngineRequest | None = self.requests[row]
         if self._is_spent(row):
-            request = self._closed(row, self.requests[row])
+            request = self._closed(row)
         while request is not None:
             request = await self._read(row, request)
 
@@ -93,7 +79,7 @@ class EngineRun(ModelRun[Answers]):
                     if self.limit is None:
                         self._put(row, output, request.wants_text)
                     elif self._put_limited(row, output):
-                        return self._closed(row, request)
+                        return self._closed(row)
                     finish_reason = output.finish_reason or finish_reason
                     if parser.is_stopped:
                         finish_reason = "stop"
@@ -170,11 +156,14 @@ class EngineRun(ModelRun[Answers]):
             and self._thought.get(row, 0) >= self.limit.most
         )
 
-    def _closed(self, row: int, request: EngineRequest) -> EngineRequest:
-        """The request that goes on behind the end of the reasoning, which the model did not write."""
+    def _closed(self, row: int) -> EngineRequest | None:
+        """The request that goes on behind the end of the reasoning, which the model did not write; None: none may."""
         assert self.limit is not None
         self.answers.put_ids(row, self.limit.closer)
-        return self.limit.go_on(request, self.answers.token_ids[row])
+        if self._left(row) <= 0:
+            self.answers.finish(row, "length")
+            return None
+        return self.limit.go_on(self.requests[row], self.answers.token_ids[row])
 
     def _logprobs(self, output: EngineOutput) -> list[TokenLogprob]:
         if self.answers.logprobs is None:

@@ -17,7 +17,7 @@ from unspool.writing.grammar.response_format import read_response_format
 from unspool.writing.grammar.result import Grammar, Syntax
 from unspool.writing.grammar.tools import is_strict
 
-__all__ = ["choice_beside", "format_of", "request_grammar"]
+__all__ = ["check_beside_grammar", "choice_beside", "format_of", "request_grammar"]
 
 
 def request_grammar(
@@ -98,6 +98,17 @@ def request_grammar(
         )
     except FormatError as error:
         raise ArgumentError(str(error)) from error
+
+
+def check_beside_grammar(has_prefill: bool, ignores_eos: bool) -> None:
+    """Raise ArgumentError for what cannot be together with a grammar."""
+    if has_prefill:
+        raise ArgumentError(
+            "prefill begins the answer, and a grammar (also of tool_choice, strict, response_format, choice or regex) writes "
+            "all of it; leave one out"
+        )
+    if ignores_eos:
+        raise ArgumentError("ignore_eos goes on where the grammar ends; leave one out")
 
 
 def choice_beside(grammar: str | Grammar | None, tool_choice: Any, tools: Any) -> Any:

@@ -1,0 +1,93 @@
+"""Prompts for an engine: from text, messages or ids to what it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from unspool._core import Vocabulary
+from unspool.errors import ArgumentError
+from unspool.generation.prompts.chat_template import render_messages
+from unspool.generation.prompts.prompt import Prompt, text_of_ids
+from unspool.serve.engines.engine import Engine
+from unspool.writing.grammar.tools import without_strict
+
+__all__ = ["EnginePrompt", "PromptReader"]
+
+# The end of a prompt of ids that is read as text; the turn that opens the answer is in it.
+_LAST_IDS = 8192
+
+
+@dataclass(frozen=True)
+class EnginePrompt:
+    """A prompt: as text, as ids, or both.
+
+    Attributes:
+        text: None: the client sent ids.
+        ids: None: there is no tokenizer.
+        adds_special_tokens: Whether the tokens of a beginning are still to be put before the text.
+    """
+
+    text: str | None
+    ids: Sequence[int] | None
+    adds_special_tokens: bool = False
+
+
+class PromptReader:
+    """Writes messages by the tokenizer's template, and texts as ids.
+
+    Args:
+        tokenizer: As of `EngineModel`.
+        engine: Encodes what the tokenizer cannot.
+        vocabulary: The tokenizer's; None: it has none.
+    """
+
+    def __init__(self, tokenizer: Any, engine: Engine, vocabulary: Vocabulary | None) -> None:
+        self._tokenizer, self._engine, self._vocabulary = tokenizer, engine, vocabulary
+
+    def read(
+        self, prompt: Any, tools: Any, template_kwargs: Mapping[str, Any] | None, prefill: bool | str
+    ) -> EnginePrompt:
+        """Read a prompt of a request.
+
+        Raises:
+            ArgumentError: It is empty, has images or audio, or is of ids for an engine that reads text.
+        """
+        if isinstance(prompt, str):
+            text, adds_special_tokens = prompt, True
+        elif prompt and all(isinstance(item, int) for item in prompt):
+            if not self._engine.gives_ids:
+                raise ArgumentError("the engine reads text alone; send the prompt as text")
+            return EnginePrompt(None, prompt)
+        elif prompt and all(isinstance(item, Mapping) for item in prompt):
+            if Prompt(messages=prompt).has_media:
+                raise ArgumentError("prompts for an engine are text; leave images and audio out")
+            text, is_template = render_messages(
+                self._tokenizer,
+                prompt,
+                tools=without_strict(tools),
+                chat_template_kwargs=template_kwargs,
+                prefill=prefill,
+            )
+            adds_special_tokens = not is_template
+        else:
+            raise ArgumentError("the prompt is empty, or neither text nor messages nor token ids")
+        ids = self.encode(text, adds_special_tokens) if self._engine.gives_ids else None
+        if not text or ids == []:
+            raise ArgumentError("the prompt is empty; send at least one token")
+        return EnginePrompt(text, ids, adds_special_tokens)
+
+    def encode(self, text: str, adds_special_tokens: bool = False) -> list[int] | None:
+        """The ids of a text; None: neither the tokenizer nor the engine encodes."""
+        encode = getattr(self._tokenizer, "encode", None)
+        found = None if encode is None else encode(text, add_special_tokens=adds_special_tokens)
+        if found is None:
+            return self._engine.tokenize(text, adds_special_tokens)
+        return list(getattr(found, "ids", found))  # `tokenizers` has an Encoding
+
+    def end_of(self, prompt: EnginePrompt) -> str | None:
+        """The end of a prompt as text; None if it is not known."""
+        if prompt.text is not None or self._vocabulary is None or prompt.ids is None:
+            return prompt.text
+        return text_of_ids(prompt.ids[-_LAST_IDS:], self._vocabulary)

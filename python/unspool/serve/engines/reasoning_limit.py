@@ -1,0 +1,46 @@
+"""A bound on the reasoning of an engine's answers: where it is reached, another request goes on behind the reasoning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from unspool.serve.engines.engine import EngineRequest
+from unspool.writing.grammar.result import Grammar
+
+__all__ = ["ReasoningLimit"]
+
+
+@dataclass(frozen=True)
+class ReasoningLimit:
+    """How much reasoning an answer may have.
+
+    Attributes:
+        most: Its most tokens.
+        closer: The ids that end it.
+        grammar_behind: Returns the grammar of an answer behind these ids.
+    """
+
+    most: int
+    closer: Sequence[int]
+    grammar_behind: Callable[[Sequence[int]], Grammar | None]
+
+    def go_on(self, request: EngineRequest, written: Sequence[int]) -> EngineRequest:
+        """The request that goes on.
+
+        Args:
+            request: The answer's first one.
+            written: All ids of the answer, with the end of the reasoning.
+        """
+        behind = [*(request.prompt_ids or ()), *written]
+        sampling = request.sampling
+        return replace(
+            request,
+            prompt_ids=behind,
+            prompt_text=None,
+            sampling=sampling.replace(
+                max_tokens=max(1, (sampling.max_tokens or 1) - len(written)),
+                min_tokens=max(0, (sampling.min_tokens or 0) - len(written)) or None,
+            ),
+            grammar=self.grammar_behind(behind),
+        )
