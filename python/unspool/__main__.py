@@ -247,6 +247,13 @@ def _read_config(context: click.Context, path: str | None) -> None:
 @_setting("--metrics-port", type=int, default=-1, help="Another port for the metrics; -1: only /metrics.")
 @_setting("--api-key", "api_keys", multiple=True, help="What clients must send; may be repeated.")
 @_setting(
+    "--workers",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Processes on one socket; each loads the models and has its own limits.",
+)
+@_setting(
     "--max-workers", type=int, help="Answers that are generated at a time; 10, and 1024 with an engine."
 )
 @_setting("--max-queue", default=100, show_default=True, help="Requests that may wait; others get 429.")

@@ -108,7 +108,9 @@ class GenerationRun(ModelRun[Rows]):
 
     def _settings_of(self, part: Rows, row: int) -> GenerationSettings:
         seed = self.settings.sampling.seed
-        return self.constrain(part, self.settings if seed is None else self.settings.with_seed(seed + row))
+        return self.constrain(
+            part, self.settings if seed is None else self.settings.with_seed((seed + row) % 2**64)
+        )
 
     def _is_cancelled(self) -> bool:
         return self.channel.is_cancelled

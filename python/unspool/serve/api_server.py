@@ -20,19 +20,19 @@ from starlette.routing import BaseRoute
 from unspool._core import __version__
 from unspool.errors import ArgumentError, UnspoolError
 from unspool.serve.app import create_app
-from unspool.serve.guard import is_loopback
+from unspool.serve.guard import listen_at
 from unspool.serve.options import ServeOptions
 from unspool.serve.served_model import format_name
 from unspool.serve.state import ServerState
 from unspool.serve.timed_protocol import timed_protocol
 
-__all__ = ["ApiServer"]
+__all__ = ["LAST_EVENTS_S", "ApiServer", "address_of", "summary_of", "uvicorn_settings"]
 
 _log = logging.getLogger("unspool.serve")
 
 _KEEP_CONNECTION_S = 5
 # Time to send the error events of answers that are cut off, in seconds.
-_LAST_EVENTS_S = 5
+LAST_EVENTS_S = 5
 # Names of models in the line that is logged when the server is ready.
 _MOST_SHOWN = 8
 
@@ -94,34 +94,21 @@ class ApiServer:
             ArgumentError: Only one of the two TLS files is given, or there is no such log level.
             BaseException: The exception of the loading function.
         """
-        if (ssl_keyfile is None) != (ssl_certfile is None):
-            missing = "ssl_keyfile" if ssl_keyfile is None else "ssl_certfile"
-            raise ArgumentError(f"{missing} is missing; HTTPS needs both files, HTTP none")
-        if log_level not in uvicorn.config.LOG_LEVELS:
-            levels = ", ".join(uvicorn.config.LOG_LEVELS)
-            raise ArgumentError(f"log_level is '{log_level}'; use one of {levels}")
-        if metrics_port is None:
-            metrics_port = port + 1 if port else -1
         state = self.app.state.server
         options = state.options
-        state.checks_host = "*" not in options.allowed_hosts and (state.checks_host or is_loopback(host))
-        self._address = (
-            f"{'http' if ssl_keyfile is None else 'https'}://{f'[{host}]' if ':' in host else host}"
-        )
+        settings = uvicorn_settings(options, log_level, ssl_keyfile, ssl_certfile)
+        if metrics_port is None:
+            metrics_port = port + 1 if port else -1
+        listen_at(state, host)
+        self._address = address_of(host, ssl_keyfile is not None)
         self._server = _Server(
             uvicorn.Config(
                 self.app,
                 host=host,
                 port=port,
-                log_level="warning" if log_level == "info" else log_level,  # its lines repeat ours
-                log_config=_log_config(log_level),
-                access_log=False,  # `RequestIds` logs each request
                 http=timed_protocol(options.read_timeout_s, options.max_header_bytes),
-                h11_max_incomplete_event_size=options.max_header_bytes,
-                ssl_keyfile=ssl_keyfile,
-                ssl_certfile=ssl_certfile,
-                timeout_keep_alive=_KEEP_CONNECTION_S,
-                timeout_graceful_shutdown=_LAST_EVENTS_S,
+                timeout_graceful_shutdown=LAST_EVENTS_S,
+                **settings,
             ),
             state,
             on_start=self._on_start,
@@ -151,7 +138,7 @@ class ApiServer:
         """Log one line when the server listens and its models are loaded."""
         models = self.app.state.server.models
         if models is not None and self._has_started.is_set():
-            _log.info("%s", _summary(f"{self._address}:{self.port}", models))
+            _log.info("%s", summary_of(f"{self._address}:{self.port}", models))
 
     def stop(self) -> None:
         """End `fire`, from any thread; /readiness returns 503 at once."""
@@ -193,7 +180,7 @@ class _Server(uvicorn.Server):
         )
         await self._wait_for_answers(most_s)
         self._state.drain_ended.set()
-        await self._wait_for_answers(_LAST_EVENTS_S, force=True)
+        await self._wait_for_answers(LAST_EVENTS_S, force=True)
         await super().shutdown(sockets)
 
     async def _wait_for_answers(self, most_s: float, force: bool = False) -> None:
@@ -207,6 +194,36 @@ class _Server(uvicorn.Server):
             for listener in server.sockets:
                 return int(listener.getsockname()[1])
         return None
+
+
+def uvicorn_settings(
+    options: ServeOptions, log_level: str, ssl_keyfile: str | None, ssl_certfile: str | None
+) -> dict[str, Any]:
+    """The arguments of `uvicorn.Config` that do not depend on how the app is run.
+
+    Raises:
+        ArgumentError: As of `ApiServer.fire`.
+    """
+    if (ssl_keyfile is None) != (ssl_certfile is None):
+        missing = "ssl_keyfile" if ssl_keyfile is None else "ssl_certfile"
+        raise ArgumentError(f"{missing} is missing; HTTPS needs both files, HTTP none")
+    if log_level not in uvicorn.config.LOG_LEVELS:
+        levels = ", ".join(uvicorn.config.LOG_LEVELS)
+        raise ArgumentError(f"log_level is '{log_level}'; use one of {levels}")
+    return {
+        "log_level": "warning" if log_level == "info" else log_level,  # its lines repeat ours
+        "log_config": _log_config(log_level),
+        "access_log": False,  # `RequestIds` logs each request
+        "h11_max_incomplete_event_size": options.max_header_bytes,
+        "ssl_keyfile": ssl_keyfile,
+        "ssl_certfile": ssl_certfile,
+        "timeout_keep_alive": _KEEP_CONNECTION_S,
+    }
+
+
+def address_of(host: str, is_https: bool) -> str:
+    """A server's URL, without its port."""
+    return f"{'https' if is_https else 'http'}://{f'[{host}]' if ':' in host else host}"
 
 
 def _log_config(log_level: str) -> dict[str, Any]:
@@ -252,7 +269,7 @@ def _name(model: Any) -> str:
     return str(name or str(path).rstrip("/").rsplit("/", 1)[-1] or "model")
 
 
-def _summary(address: str, models: Mapping[str, Any]) -> str:
+def summary_of(address: str, models: Mapping[str, Any]) -> str:
     """The address, and what is served there."""
     names = list(models)
     if type(models) is dict and len(names) <= _MOST_SHOWN:

@@ -15,7 +15,7 @@ from unspool.serve.api_errors import ApiError
 if TYPE_CHECKING:
     from unspool.serve.state import ServerState
 
-__all__ = ["Guard", "is_loopback"]
+__all__ = ["Guard", "is_loopback", "listen_at"]
 
 
 class Guard:
@@ -117,6 +117,11 @@ def _host(scope: Scope, headers: Headers, is_needed: bool) -> str:
             400, f"the request has {what} Host; send one, with a name or an address", code="invalid_host"
         )
     return hosts[0]
+
+
+def listen_at(state: ServerState, host: str) -> None:
+    """Check `Host` as it is right for a server at this address."""
+    state.checks_host = "*" not in state.options.allowed_hosts and (state.checks_host or is_loopback(host))
 
 
 def is_loopback(name: str) -> bool:

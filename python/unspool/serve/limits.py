@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 import anyio
 
@@ -23,6 +23,7 @@ class Limits:
     Attributes:
         running_count: Answers that are being generated.
         waiting_count: Requests that wait for a turn.
+        on_change: Called when either has changed.
     """
 
     def __init__(self, max_workers: int, max_queue: int, retry_after_s: int = 1) -> None:
@@ -31,6 +32,7 @@ class Limits:
         self._retry_after_s = retry_after_s
         self.running_count = 0
         self.waiting_count = 0
+        self.on_change: Callable[[], object] = lambda: None
 
     def check_room(self) -> None:
         """Raise ApiError 429 if a request could not even wait now."""
@@ -55,16 +57,20 @@ class Limits:
         except anyio.WouldBlock:
             await self._wait()
         self.running_count += 1
+        self.on_change()
         try:
             yield
         finally:
             self.running_count -= 1
+            self.on_change()
             self._turns.release()
 
     async def _wait(self) -> None:
         self.check_room()
         self.waiting_count += 1
+        self.on_change()
         try:
             await self._turns.acquire()
         finally:
             self.waiting_count -= 1
+            self.on_change()

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from unspool.generation.result import StreamResult
     from unspool.serve.limits import Limits
     from unspool.serve.preparing import Preparing
 
-__all__ = ["Metrics", "RequestMetrics", "Status"]
+__all__ = ["FOLDER", "Metrics", "ProcessesCollector", "RequestMetrics", "Status"]
 
 Status = str  # success, invalid, rejected, cancelled, error
 
@@ -21,6 +26,28 @@ _BETWEEN_S = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1
 _STAGE_S = (0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
 _TOKENS = (1, 4, 16, 64, 256, 1024, 4096, 16384)
 _HELD_BYTES = (0, 1, 4, 16, 64, 256, 1024, 4096)
+
+
+#: The variable under which prometheus_client finds the files that processes share.
+FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+
+
+class ProcessesCollector(MultiProcessCollector):
+    """The metrics of all processes together; gauges are of those that live."""
+
+    def __init__(self, registry: CollectorRegistry, folder: str) -> None:
+        super().__init__(registry, folder)  # type: ignore[no-untyped-call]
+        self._folder = folder
+
+    def collect(self) -> Any:
+        """As of prometheus_client."""
+        for file in Path(self._folder).glob("gauge_live*.db"):
+            pid = int(file.stem.rsplit("_", 1)[-1])
+            try:
+                os.kill(pid, 0)
+            except ProcessLookupError:
+                mark_process_dead(pid, self._folder)  # type: ignore[no-untyped-call]
+        return super().collect()  # type: ignore[no-untyped-call]
 
 
 class Metrics:
@@ -46,16 +73,27 @@ class Metrics:
         self.latency = self._histogram("inference_latency_seconds", "By stage", _STAGE_S, "stage")
         self.length = self._histogram("generation_length", "Tokens of a request's answers", _TOKENS)
         self.held = self._histogram("held_bytes", "Held back where deltas were sent", _HELD_BYTES)
-        for name, meaning, read in (
-            ("requests_in_flight", "Answers that are being generated", lambda: limits.running_count),
-            ("queue_size", "Requests that wait for their turn", lambda: limits.waiting_count),
-            ("lost_threads", "Preparations that were given up and go on", lambda: preparing.lost_count),
-        ):
-            Gauge(f"unspool_{name}", meaning, registry=self.registry).set_function(read)
+        self._gauges: list[tuple[Gauge, Callable[[], int]]] = [
+            (Gauge(f"unspool_{name}", meaning, registry=self.registry, multiprocess_mode="livesum"), read)
+            for name, meaning, read in (
+                ("requests_in_flight", "Answers that are being generated", lambda: limits.running_count),
+                ("queue_size", "Requests that wait for their turn", lambda: limits.waiting_count),
+                ("lost_threads", "Preparations that were given up and go on", lambda: preparing.lost_count),
+            )
+        ]
+        limits.on_change = preparing.on_change = self._read_gauges
+        self._shown = self.registry
+        if (folder := os.environ.get(FOLDER)) is not None:
+            self._shown = CollectorRegistry()
+            ProcessesCollector(self._shown, folder)
+
+    def _read_gauges(self) -> None:
+        for gauge, read in self._gauges:
+            gauge.set(read())
 
     def render(self) -> bytes:
-        """The text that Prometheus reads."""
-        return generate_latest(self.registry)
+        """The text that Prometheus reads, of all processes of the server."""
+        return generate_latest(self._shown)
 
     def to_dict(self) -> dict[str, Any]:
         """Each metric's type, help and samples by its name, as in the text for Prometheus."""
@@ -69,7 +107,7 @@ class Metrics:
                     if not sample.name.endswith("_created")
                 ],
             }
-            for family in self.registry.collect()
+            for family in self._shown.collect()
         }
 
     def _counter(self, name: str, meaning: str, *labels: str) -> Counter:

@@ -43,6 +43,7 @@ class Preparing:
 
     Attributes:
         lost_count: Threads whose job is given up and goes on.
+        on_change: Called when it has changed.
     """
 
     def __init__(self, timeout_s: float, most_lost: int) -> None:
@@ -50,6 +51,7 @@ class Preparing:
         self._most_lost = most_lost
         self._places = anyio.CapacityLimiter(_MOST_AT_ONCE)
         self.lost_count = 0
+        self.on_change: Callable[[], object] = lambda: None
 
     @property
     def has_room(self) -> bool:
@@ -113,6 +115,7 @@ class _Work(Generic[_T]):
             # Within the lock: once the job is done, nothing may be raised in its thread.
             _raise_in(self._thread)
         self._owner.lost_count += 1
+        self._owner.on_change()
         _log.warning("a request's preparation is given up; threads lost so far: %d", self._owner.lost_count)
 
     def _run(self) -> None:
@@ -163,6 +166,7 @@ class _Work(Generic[_T]):
             return
         self._is_found = True
         self._owner.lost_count -= 1
+        self._owner.on_change()
         _log.info("a lost thread has ended; %d are left", self._owner.lost_count)
 
 

@@ -27,22 +27,50 @@ _MOST_FILES = 16_384
 def serve_command(
     model: str | None,
     *,
-    engines: Mapping[str | None, Mapping[str, Any]] | None = None,
-    demo: bool,
-    name: str | None,
     host: str,
     port: int,
     metrics_port: int,
-    delay: float,
     log_level: str,
     ssl_keyfile: str | None,
     ssl_certfile: str | None,
+    workers: int = 1,
     **further: Any,
 ) -> None:
     """Load what is asked for, and serve it until a signal to stop comes.
 
     Args:
+        workers: How many processes serve.
+        further: The arguments of `read_command`.
+
+    Raises:
+        ArgumentError: As of `read_command`; or an option is not for several processes.
+    """
+    make = functools.partial(read_command, model, workers=workers, **further)
+    at = (host, port, metrics_port, log_level, ssl_keyfile, ssl_certfile)
+    if workers > 1:
+        from unspool.serve.processes import serve_processes
+
+        serve_processes(make, workers, *at)
+        return
+    models, options = make()
+    ApiServer(models, options=options).fire(*at)
+
+
+def read_command(
+    model: str | None,
+    *,
+    engines: Mapping[str | None, Mapping[str, Any]] | None = None,
+    demo: bool,
+    name: str | None,
+    delay: float,
+    workers: int,
+    **further: Any,
+) -> tuple[Callable[[], Mapping[str, Any]], ServeOptions]:
+    """What loads the models, and the server's options.
+
+    Args:
         engines: The arguments of `connect` for each model's name.
+        workers: The processes, which share the room for records.
         further: The fields of `ServeOptions`, and the arguments of `load_checkpoint`.
 
     Raises:
@@ -93,8 +121,7 @@ def serve_command(
         models = _loader(model, name, **loading)
     if is_elsewhere:
         _open_more_files()
-    server = ApiServer(models, options=options)
-    server.fire(host, port, metrics_port, log_level, ssl_keyfile, ssl_certfile)
+    return models, dataclasses.replace(options, record_mb=options.record_mb / workers)
 
 
 def _open_more_files() -> None:

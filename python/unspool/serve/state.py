@@ -78,6 +78,12 @@ class ServerState:
         """Reject new requests; running ones continue."""
         self.is_stopping = True
 
+    def drain(self) -> None:
+        """`stop`, and cut running ones off after the time to drain; on the event loop."""
+        if not self.is_stopping:
+            self.stop()
+            asyncio.get_running_loop().call_later(self.options.drain_timeout_s, self.drain_ended.set)
+
     def check_ready(self) -> Mapping[str, Any]:
         """The models.
 

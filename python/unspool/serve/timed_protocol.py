@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -13,7 +14,9 @@ else:
 __all__ = ["timed_protocol"]
 
 
-def timed_protocol(timeout_s: float, max_bytes: int) -> type[asyncio.Protocol]:
+def timed_protocol(
+    timeout_s: float, max_bytes: int, on_shutdown: Callable[[], object] = lambda: None
+) -> type[asyncio.Protocol]:
     """A protocol that closes a connection whose headers do not arrive.
 
     uvicorn itself waits for ever for the first request, and for the rest of headers that are sent in part.
@@ -21,6 +24,7 @@ def timed_protocol(timeout_s: float, max_bytes: int) -> type[asyncio.Protocol]:
     Args:
         timeout_s: Time from the connection, or from a request's first byte, to the end of the headers.
         max_bytes: The longest headers; the connection then gets 431, or 414 for the first line.
+        on_shutdown: Called for each connection when the server stops.
     """
 
     class TimedProtocol(_Base):
@@ -31,6 +35,10 @@ def timed_protocol(timeout_s: float, max_bytes: int) -> type[asyncio.Protocol]:
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
             self._start_timer()
+
+        def shutdown(self) -> None:
+            on_shutdown()
+            super().shutdown()
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._stop_timer()

@@ -15,7 +15,7 @@ from unspool.serve.engines.http import EngineHttp
 __all__ = ["engine_loader"]
 
 # What another backend's model has, and an engine decides by itself.
-_OF_THE_ENGINE = ("device", "gguf_file")
+_OF_THE_ENGINE = ("device", "gguf_file", "cache_tokens")
 # Options that a model's table has from the command line, if it does not set them.
 _SHARED = {"format_": "format", "reasoning": "reasoning", "also": "also", "chat_template": "chat_template"}
 _SHARED |= {"trust_template": "trust_template", "max_new_tokens": "max_new_tokens"}

@@ -1,0 +1,132 @@
+"""`unspool serve --workers`: several processes on one socket, under uvicorn's supervisor.
+
+The supervisor starts a process again that has died, and passes on the signal to stop. Each process loads the models, and
+answers what it accepts; the server keeps nothing that another process would need.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import multiprocessing
+import os
+import signal
+import tempfile
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import uvicorn
+from prometheus_client import CollectorRegistry, start_http_server
+from uvicorn.supervisors import Multiprocess
+
+from unspool.errors import ArgumentError, StreamError
+from unspool.serve.api_server import LAST_EVENTS_S, address_of, summary_of, uvicorn_settings
+from unspool.serve.app import create_app
+from unspool.serve.guard import listen_at
+from unspool.serve.metrics import FOLDER, ProcessesCollector
+from unspool.serve.options import ServeOptions
+from unspool.serve.state import ServerState
+from unspool.serve.timed_protocol import timed_protocol
+
+__all__ = ["serve_processes"]
+
+_log = logging.getLogger("unspool.serve")
+
+# A process imports our code before it answers the supervisor.
+_START_S = 120
+
+Models = Callable[[], Mapping[str, Any]]
+
+
+def serve_processes(
+    make: Callable[[], tuple[Models, ServeOptions]],
+    count: int,
+    host: str,
+    port: int,
+    metrics_port: int,
+    log_level: str,
+    ssl_keyfile: str | None,
+    ssl_certfile: str | None,
+) -> None:
+    """Serve until SIGINT or SIGTERM, as `ApiServer.fire` does.
+
+    Args:
+        make: Returns what loads the models, and the options; it is pickled.
+
+    Raises:
+        ArgumentError: The system has no such processes, or an option needs one process.
+        StreamError: The models cannot be loaded.
+    """
+    _, options = make()
+    if os.name != "posix":
+        raise ArgumentError("--workers needs Linux or macOS; leave it out")
+    if options.response_store_mb:
+        raise ArgumentError(
+            "--response-store-mb keeps responses in one process, and --workers asks another one for them; leave one out"
+        )
+    if options.record is not None and options.record_mb < count:
+        raise ArgumentError(
+            f"--record-mb is {options.record_mb:g}; pass 1 or more for each of {count} workers"
+        )
+    settings = uvicorn_settings(options, log_level, ssl_keyfile, ssl_certfile)
+    settings["timeout_graceful_shutdown"] = int(options.drain_timeout_s) + LAST_EVENTS_S
+    if "timeout_worker_healthcheck" in inspect.signature(uvicorn.Config).parameters:
+        settings["timeout_worker_healthcheck"] = _START_S
+    config = _ProcessConfig(make, count, host=host, port=port, **settings)
+    socket = config.bind_socket()
+    config.port = socket.getsockname()[1]
+    metrics: Any = None
+    with tempfile.TemporaryDirectory(prefix="unspool-metrics-") as folder:
+        os.environ[FOLDER] = folder
+        if metrics_port != -1:
+            registry = CollectorRegistry()
+            ProcessesCollector(registry, folder)
+            metrics, _ = start_http_server(metrics_port, host, registry=registry)
+        try:
+            # Versions before 0.40 or so take what a process runs; later ones make it.
+            takes_target = "target" in inspect.signature(Multiprocess).parameters
+            supervise: Any = Multiprocess
+            target = {"target": uvicorn.Server(config).run} if takes_target else {}
+            supervise(config, sockets=[socket], **target).run()
+        finally:
+            del os.environ[FOLDER]
+            socket.close()
+            if metrics is not None:
+                metrics.shutdown()
+                metrics.server_close()
+    if config.has_failed.value:
+        raise StreamError("the models cannot be loaded; the log says why")
+
+
+class _ProcessConfig(uvicorn.Config):
+    """uvicorn's settings, which are pickled for each process; the process makes the app of them."""
+
+    def __init__(self, make: Callable[[], tuple[Models, ServeOptions]], count: int, **settings: Any) -> None:
+        super().__init__("unspool", workers=count, **settings)
+        self._make = make
+        spawning = multiprocessing.get_context("spawn")
+        self._ready_count: Any = spawning.Value("i", 0)
+        self.has_failed: Any = spawning.Value("b", False)
+
+    def load(self) -> None:
+        models, options = self._make()
+        app = create_app(models, options, on_failure=self._fail, on_ready=lambda: self._announce(state))
+        state: ServerState = app.state.server
+        listen_at(state, self.host)
+        self.app = app
+        self.http = timed_protocol(options.read_timeout_s, options.max_header_bytes, state.drain)
+        super().load()
+
+    def _announce(self, state: ServerState) -> None:
+        """Log one line when the models of all processes are loaded."""
+        with self._ready_count.get_lock():
+            self._ready_count.value += 1
+            is_last = self._ready_count.value == self.workers
+        if is_last and state.models is not None:
+            address = f"{address_of(self.host, self.ssl_keyfile is not None)}:{self.port}"
+            _log.info("%s; %d processes", summary_of(address, state.models), self.workers)
+
+    def _fail(self) -> None:
+        """What failed here would fail in each process: end them all."""
+        self.has_failed.value = True
+        os.kill(os.getppid(), signal.SIGTERM)
