@@ -340,3 +340,11 @@ def test_a_conversation_stays_with_its_replica() -> None:
     first = [replicas._order(str(session))[0] for session in range(60)]
     assert first == [replicas._order(str(session))[0] for session in range(60)]
     assert all(first.count(place) > 5 for place in range(3))
+
+
+def test_each_request_names_its_conversation() -> None:
+    engine = Scripted("yes")
+    for prompt in ("a text", "another text", "a text"):
+        read(engine, prompt)
+    first, second, third = (request.session for request in engine.asked)
+    assert first == third != second

@@ -26,6 +26,7 @@ from unspool.serve.engines.engine_prompt import EnginePrompt, PromptReader
 from unspool.serve.engines.engine_run import EngineRun
 from unspool.serve.engines.left_out_ids import LeftOutIds
 from unspool.serve.engines.reasoning_limit import ReasoningLimit
+from unspool.serve.engines.session import session_of
 from unspool.streams.parser import ChannelParser, Parser
 from unspool.streams.recording.answer import ParserSetup
 from unspool.streams.token_streamer import TokenStreamer
@@ -248,6 +249,7 @@ class EngineModel:
             wants_text=wants_text,
             sampling=self._sampling(sampling, read, within_context),
             grammar=grammar,
+            session=session_of(prompt),
             preserved_tokens=() if raw or not wants_text else _markers(format, reasoning),
         )
         loop = self._loop or background_loop()

@@ -10,6 +10,7 @@ import msgspec
 from unspool.serve.engines.engine import Engine, EngineLogprob, EngineOutput, EngineRequest
 from unspool.serve.engines.http import EngineHttp
 from unspool.serve.engines.sampling_fields import sampling_fields
+from unspool.serve.engines.session import session_headers
 
 __all__ = ["LlamaCpp"]
 
@@ -89,7 +90,8 @@ class LlamaCpp(Engine):
     async def generate(self, request: EngineRequest) -> AsyncGenerator[EngineOutput, None]:
         """As of `Engine`."""
         top_count, count = request.sampling.logprobs, 0
-        async for event in self._http.events("/completion", self._body(request), _decoder):
+        headers = session_headers(request.session)
+        async for event in self._http.events("/completion", self._body(request), _decoder, headers):
             output = _output(event, top_count)
             if event.tokens and event.tokens_predicted is not None:
                 output.left_out_count = max(0, event.tokens_predicted - count - len(event.tokens))

@@ -11,10 +11,10 @@ from unspool.errors import EngineError
 from unspool.serve.engines.engine import Engine, EngineLogprob, EngineOutput, EngineRequest
 from unspool.serve.engines.http import EngineHttp
 from unspool.serve.engines.sampling_fields import sampling_fields
+from unspool.serve.engines.session import session_headers
 
 __all__ = ["Completions", "VLlm"]
 
-_SESSION = "x-session-id"
 _PLAIN_NAMES = {
     name: name
     for name in (
@@ -96,7 +96,7 @@ class Completions(Engine):
 
     async def generate(self, request: EngineRequest) -> AsyncGenerator[EngineOutput, None]:
         """As of `Engine`."""
-        headers = {_SESSION: request.session} if request.session else None
+        headers = session_headers(request.session)
         async for chunk in self._http.events("/v1/completions", self._body(request), _decoder, headers):
             yield _output(chunk, request.sampling.logprobs)
 

@@ -11,6 +11,7 @@ from unspool.errors import EngineError
 from unspool.serve.engines.engine import Engine, EngineLogprob, EngineOutput, EngineRequest
 from unspool.serve.engines.http import EngineHttp
 from unspool.serve.engines.sampling_fields import sampling_fields
+from unspool.serve.engines.session import session_headers
 
 __all__ = ["SgLang"]
 
@@ -69,8 +70,8 @@ class SgLang(Engine):
 
     async def generate(self, request: EngineRequest) -> AsyncGenerator[EngineOutput, None]:
         """As of `Engine`."""
-        seen = _Seen()
-        async for chunk in self._http.events("/generate", self._body(request), _decoder):
+        seen, headers = _Seen(), session_headers(request.session)
+        async for chunk in self._http.events("/generate", self._body(request), _decoder, headers):
             yield seen.output(chunk, request.sampling.logprobs)
 
     def _body(self, request: EngineRequest) -> dict[str, Any]:
