@@ -226,6 +226,18 @@ def test_an_end_id_ends_the_answer() -> None:
     assert matcher.validate(b"1") == 0
 
 
+def test_any_token_but_some_is_no_end() -> None:
+    """A model that would end inside its reasoning writes on: "any token but the markers" does not admit the end."""
+    matcher = GrammarMatcher("start: <[257]> <[^256-257]>* <[257]>", BYTES, end_ids=[END])
+    matcher.take(257)
+    one, batch = np.zeros((2, 1, 9), np.int32)
+    matcher.fill(one)
+    GrammarMatcher.fill_batch([matcher], batch)
+    for bits in (one[0], batch[0]):
+        assert allowed_ids(bits) == [*range(256), 257]
+    assert matcher.validate([END]) == 0
+
+
 def test_forced_tokens_and_text() -> None:
     matcher = GrammarMatcher(NUMBER, BYTES, end_ids=[END])
     assert matcher.forced() == [257, *b"hello"]

@@ -168,8 +168,13 @@ class GrammarMatcher:
         _write(matchers, target, places, None if is_in_place else masks, "row ")
 
     def _end_row(self, row: Rows, where: str) -> None:
-        """Allow the end ids in a row where the answer may end."""
+        """Allow the end ids in a row where the answer may end.
+
+        The trie's own end does not say it: "any token but these" admits that one too.
+        """
         self._check(where)
+        if not self.is_accepting:
+            return
         if self._ends:
             row[:] = 0
         fits = self._end_words < len(row)
