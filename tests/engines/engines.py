@@ -1,0 +1,84 @@
+"""Each engine with the scripted model, and our server in front of it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from unspool.serve import ServeOptions
+
+from ..serve.conftest import running
+from .fake_sglang import FakeSglang, running_sglang
+from .llama_cpp_server import LlamaCppServer, running_llama_cpp
+from .scripted import FORMAT, VOCABULARY, Stage
+
+__all__ = ["ENGINES", "Served", "serving"]
+
+
+@dataclass
+class Served:
+    """Our server in front of an engine.
+
+    Attributes:
+        engine: The engine's name.
+        model: What our server serves.
+        running: How many answers the engine writes now; None: it does not say.
+    """
+
+    engine: str
+    url: str
+    stage: Stage
+    model: Any
+    running: Callable[[], int] | None = None
+    native: LlamaCppServer | None = field(default=None)
+
+
+@contextlib.contextmanager
+def serving(engine: str, stage: Stage, **options: Any) -> Iterator[Served]:
+    """Our server in front of the engine with the stage's model."""
+    with ENGINES[engine](stage) as (model, counter), running({"m": model}, ServeOptions(**options)) as server:
+        yield Served(engine, f"http://127.0.0.1:{server.port}", stage, model, counter)
+
+
+_Played = Iterator[tuple[Any, Callable[[], int] | None]]
+
+
+@contextlib.contextmanager
+def _in_process(stage: Stage) -> _Played:
+    yield stage.make_generator(), None
+
+
+@contextlib.contextmanager
+def _llama_cpp(stage: Stage) -> _Played:
+    from unspool.serve.engines import connect
+
+    with running_llama_cpp(stage.gguf) as server:
+        model = connect(server.url, tokenizer=str(stage.folder), format=FORMAT)
+        yield model, lambda: server.busy_slots
+
+
+def _fake_sglang(is_incremental: bool) -> Callable[[Stage], Any]:
+    @contextlib.contextmanager
+    def played(stage: Stage) -> _Played:
+        from unspool.serve.engines import connect
+
+        fake = FakeSglang(
+            VOCABULARY.token_bytes,
+            stage.book.following,
+            VOCABULARY.tokens.index(VOCABULARY.end),
+            is_incremental,
+        )
+        with running_sglang(fake) as url:
+            yield connect(url, tokenizer=str(stage.folder), format=FORMAT), lambda: fake.running
+
+    return played
+
+
+ENGINES: dict[str, Callable[[Stage], Any]] = {
+    "in process": _in_process,
+    "llama.cpp": _llama_cpp,
+    "SGLang's shapes": _fake_sglang(is_incremental=False),
+    "SGLang's shapes, incremental": _fake_sglang(is_incremental=True),
+}
