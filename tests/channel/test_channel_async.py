@@ -55,7 +55,9 @@ def test_one_wake_up_for_a_burst() -> None:
 
         task = asyncio.ensure_future(read())
         await asyncio.sleep(0.02)  # it waits, armed
-        channel.put_many([text(i) for i in range(100)])
+        producer = threading.Thread(target=channel.put_many, args=([text(i) for i in range(100)],))
+        producer.start()
+        producer.join()
         await task
         return got
 
@@ -265,3 +267,17 @@ def test_timeouts_leave_nothing() -> None:
         assert await patient == text("x")
 
     asyncio.run(main())
+
+
+def test_a_producer_of_the_same_loop_wakes_without_its_pipe() -> None:
+    channel = DeltaChannel()
+
+    async def run() -> Delta | None:
+        loop = asyncio.get_running_loop()
+        loop.call_soon_threadsafe = None  # type: ignore[assignment,method-assign]
+        waiting = asyncio.ensure_future(channel.aget())
+        await asyncio.sleep(0.02)  # it waits, armed
+        channel.put(text(1))
+        return await waiting
+
+    assert asyncio.run(run()) is not None

@@ -23,36 +23,25 @@ async def pulses(stream: DeltaStream, patience_s: float, gather_s: float = 0.0) 
     Raises:
         Exception: The model's exception, after the deltas before it; RuntimeError for a BaseException.
     """
-    waiting: asyncio.Task[bool] | None = None
     is_first = True
-    try:
-        while True:
-            waiting = waiting or asyncio.ensure_future(_ready(stream))
-            # Not `wait_for`: it would cancel the wait for a delta.
-            await asyncio.wait({waiting}, timeout=patience_s)
-            if not waiting.done():
-                yield False
-                continue
-            is_ready, waiting = waiting.result(), None
-            if not is_ready:
-                return
-            if gather_s and not is_first and stream.is_running:
-                await asyncio.sleep(gather_s)
-            is_first = is_first and not stream.has_deltas
-            yield True
-    finally:
-        if waiting is not None:
-            waiting.cancel()
-
-
-async def _ready(stream: DeltaStream) -> bool:
-    """`ready`; a model's SystemExit would end the event loop, and with it the server."""
-    try:
-        return await stream.ready()
-    except (Exception, asyncio.CancelledError, GeneratorExit):
-        raise
-    except BaseException as error:
-        raise RuntimeError(f"{type(error).__name__}: {error}") from error
+    while True:
+        try:
+            is_ready = await stream.ready(patience_s)
+        except (Exception, asyncio.CancelledError, GeneratorExit):
+            raise
+        except (
+            BaseException
+        ) as error:  # a model's SystemExit would end the event loop, and with it the server
+            raise RuntimeError(f"{type(error).__name__}: {error}") from error
+        if is_ready is None:
+            yield False
+            continue
+        if not is_ready:
+            return
+        if gather_s and not is_first and stream.is_running:
+            await asyncio.sleep(gather_s)
+        is_first = is_first and not stream.has_deltas
+        yield True
 
 
 async def cancel_on_disconnect(receive: Receive, scope: anyio.CancelScope) -> None:

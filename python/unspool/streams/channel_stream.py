@@ -106,10 +106,13 @@ class ChannelStream(Iterator[Delta]):
         for text in gatherer.end():
             yield text
 
-    async def ready(self) -> bool:
+    async def ready(self, patience_s: float | None = None) -> bool | None:
         """Wait until there are deltas to drain; returns False after the last one.
 
         The first wait also ends at the first token, which may have made no delta.
+
+        Args:
+            patience_s: The longest wait in seconds; then it returns None.
 
         Raises:
             BaseException: What the model raised, after its last delta.
@@ -118,9 +121,15 @@ class ChannelStream(Iterator[Delta]):
             if self._channel.is_finished or self._channel.is_cancelled:
                 self._end()
                 break
+            remaining_s = self._remaining_s()
+            is_short = patience_s is not None and (remaining_s is None or patience_s < remaining_s)
             try:
-                await wait(self._channel, self._remaining_s(), until_begin=not self._has_begun)
+                await wait(
+                    self._channel, patience_s if is_short else remaining_s, until_begin=not self._has_begun
+                )
             except BaseException as error:
+                if is_short and isinstance(error, ChannelTimeoutError):
+                    return None
                 self._interrupt(error)
             begins = self._channel.has_begun and not self._has_begun
             self._has_begun |= begins

@@ -23,31 +23,41 @@ async def _until(
     Several tasks may wait. The channel wakes them in the order of their calls, and a task that finds nothing
     keeps its place. A cancelled task leaves no trace.
     """
+    if (result := attempt()) is not NotImplemented:
+        return result
     loop = asyncio.get_running_loop()
-    ready = asyncio.Event()
+    ready = loop.create_future()
     is_late = timeout is not None and timeout <= 0
 
+    def set_ready() -> None:
+        if not ready.done():
+            ready.set_result(None)
+
     def wake() -> None:
+        if asyncio._get_running_loop() is loop:  # a producer of this loop
+            set_ready()
+            return
         # The loop may be gone by the time a producer puts; then no one is waiting.
         with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(ready.set)
+            loop.call_soon_threadsafe(set_ready)
 
     def expire() -> None:
         nonlocal is_late
         is_late = True
-        ready.set()
+        set_ready()
 
     timer = None if timeout is None else loop.call_later(timeout, expire)
     ticket = 0
     try:
-        while (result := attempt()) is NotImplemented:
+        while result is NotImplemented:
             if is_late:
                 raise ChannelTimeoutError("no delta came in time; is the model still running?")
             armed = channel._arm(wake, ticket, until_begin)
             if armed:  # 0: the channel is already ready
                 ticket = armed
-                await ready.wait()
-                ready.clear()
+                await ready
+                ready = loop.create_future()
+            result = attempt()
         return result
     finally:
         if timer is not None:

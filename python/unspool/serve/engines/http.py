@@ -117,7 +117,7 @@ class EngineHttp:
             async with self._session().post(self.url + path, data=data, headers=headers) as response:
                 if response.status != 200:
                     raise self._refused(response.status, await response.content.read(_MOST_ERROR_BYTES))
-                async for chunk in response.content.iter_any():
+                while chunk := await response.content.readany():
                     *lines, begun = (begun + chunk).split(b"\n")
                     if len(begun) > _MOST_EVENT_BYTES:
                         raise EngineError(f"the engine at {self.url} sends an event without an end")
