@@ -135,7 +135,7 @@ class EngineRun(ModelRun[Answers]):
                     self.answers.put_text(row, output.text)
             elif output.token_ids:
                 self.answers.put_ids(row, output.token_ids, self._logprobs(output))
-        except ArgumentError as error:  # of an id
+        except (ArgumentError, OverflowError) as error:  # of an id
             raise EngineError(f"the engine sends what is no answer: {error}") from None
 
     def _put_limited(self, row: int, output: EngineOutput) -> bool:

@@ -130,7 +130,7 @@ class EngineHttp:
     def _event(self, data: bytes, decoder: msgspec.json.Decoder[T]) -> T:
         try:
             event = decoder.decode(data)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise EngineError(f"the engine at {self.url} sends what is no event: {error}") from None
         if event.error is not None:
             code = event.error.get("code") if isinstance(event.error, dict) else None

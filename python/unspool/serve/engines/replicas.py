@@ -46,9 +46,13 @@ class Replicas(Engine):
                 try:
                     async with contextlib.aclosing(self.engines[place].generate(request)) as outputs:
                         async for output in outputs:
-                            has_begun = has_begun or bool(output.token_ids or output.text)
+                            has_begun = has_begun or bool(
+                                output.token_ids or output.text or output.finish_reason
+                            )
                             yield output
-                    return
+                    if has_begun:
+                        return
+                    problem = EngineError("the engine ended the answer before its first token")
                 except EngineError as error:
                     if has_begun or not error.is_retryable:
                         raise
