@@ -136,7 +136,7 @@ RUN_ELSEWHERE = {
     "wire-shapes.md": "wire/test_docs.py",
 }
 #: Blocks that no test runs, with the reason that the page gives in a comment.
-NOT_RUN = {("grammar.md", "needs a server of llama.cpp")}
+NOT_RUN = {("grammar.md", "needs a server of llama.cpp"), ("ray.md", "needs GPUs and vLLM")}
 BLOCK = re.compile(
     r"(?:<!-- (not run|run by)[: ] ?(.*?) -->\n\n)?^```python\n(.*?)^```$(?:\n\n^```\n(.*?)^```$)?",
     re.M | re.S,

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import functools
 import json
@@ -23,8 +24,9 @@ import pytest
 import unspool
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from unspool import ArgumentError, parse, parse_batch
+from unspool import ArgumentError, SamplingParams, get_format, parse, parse_batch
 from unspool.testing.cases import shipped_cases
+from unspool.testing.marker_tokenizer import marker_tokenizer
 
 from ..outputs import TOOLS, outputs
 
@@ -44,9 +46,12 @@ with warnings.catch_warnings():  # its imports warn of pydantic's changes
     import ray
     from ray import cloudpickle, serve
     from ray.cluster_utils import Cluster
+from unspool.errors import EngineError
 from unspool.integrations.ray import CompletionParser, parse_completions, serve_app
+from unspool.integrations.ray_engine import DeploymentEngine
 from unspool.serve import ServeOptions
 from unspool.serve.demo_model import DemoModels
+from unspool.serve.engines import EngineRequest
 
 from . import ray_models
 
@@ -271,6 +276,130 @@ def test_a_dataset_of_ids(cluster: Cluster, deepseek: Any) -> None:
         wanted = [expected[0]] * 2 if len(set(map(len, rows))) == 1 else expected
         assert [row["content"] for row in parsed] == [message.content for message in wanted]
         assert [len(row["tool_calls"]) for row in parsed] == [len(m.tool_calls) for m in wanted]
+
+
+# A deployment as an engine.
+
+
+class Handle:
+    """A deployment's handle, without Ray: answers with these items."""
+
+    deployment_name = "llm"
+
+    def __init__(self, *items: Any) -> None:
+        self._items = items
+        self.asked: list[Any] = []
+        self.cancel_count = 0
+
+    def options(self, *, stream: bool, method_name: str, session_id: str = "") -> Handle:
+        self.asked.append((stream, method_name, session_id))
+        return self
+
+    def remote(self, request: Any) -> Handle:
+        self.asked.append(request)
+        return self
+
+    async def __aiter__(self) -> Any:
+        for item in self._items:
+            if isinstance(item, Exception):
+                raise item
+            yield item
+
+    def cancel(self) -> None:
+        self.cancel_count += 1
+
+
+def outputs_of(handle: Any, **options: Any) -> list[Any]:
+    async def read() -> list[Any]:
+        request = EngineRequest(
+            prompt_ids=[1], prompt_text="a", sampling=SamplingParams(max_tokens=4), session="s"
+        )
+        return [output async for output in DeploymentEngine(handle, "m", **options).generate(request)]
+
+    return asyncio.run(read())
+
+
+EVENT = '{"choices": [{"token_ids": [7], "text": "b"}]}'
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        [json.loads(EVENT), json.loads(EVENT)],
+        [f"data: {EVENT}\n\n", f"data: {EVENT}\n\n".encode(), "data: [DONE]\n\n"],
+        [f"data: {EVENT}\n\ndata: {EVENT}\n\n"],
+        [[f"data: {EVENT}\n\n", f"data: {EVENT}\n\n"]],
+    ],
+)
+def test_what_a_deployment_yields(items: list[Any]) -> None:
+    handle = Handle(*items)
+    assert [list(output.token_ids) for output in outputs_of(handle, method="answer")] == [[7], [7]]
+    assert handle.asked[0] == (True, "answer", "s")
+    assert handle.asked[1]["prompt"] == [1]
+    assert handle.cancel_count == 1
+
+
+@pytest.mark.parametrize(
+    ("item", "status", "words"),
+    [
+        ({"error": {"message": "too long", "code": 400}}, 400, "too long"),
+        ([ray_models.ErrorResponse({"message": "broken", "code": 500})], 502, "broken"),
+        ({"error": "gone"}, 502, "gone"),
+        ("data: no JSON", 502, "what is no event"),
+        (ray.exceptions.ActorDiedError(), 503, "deployment llm"),
+    ],
+)
+def test_what_a_deployment_cannot_do(item: Any, status: int, words: str) -> None:
+    with pytest.raises(EngineError, match=words) as raised:
+        outputs_of(Handle(item))
+    assert raised.value.status == status
+
+
+@pytest.fixture
+def llm(cluster: Cluster, url: str, tmp_path: Path) -> Iterator[Path]:
+    """The server before a deployment of the shape of `ray.serve.llm`'s; its log."""
+    marker_tokenizer(get_format("hermes")).save(str(tmp_path / "tokenizer.json"))
+    template = "{% for m in messages %}{{ m.content }}{% endfor %}{{ tools | tojson if tools else '' }}"
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"chat_template": template}))
+    log = tmp_path / "log"
+    log.write_bytes(b"")
+    deployment = serve.deployment(ray_models.Llm, name="llm", ray_actor_options={"num_cpus": 0.5})
+    serve.run(deployment.bind(str(tmp_path), log), name="llm", route_prefix=None)
+    serve.run(
+        serve_app(ray_models.MakeEngines(str(tmp_path)), ray_actor_options={"num_cpus": 0.5}), name="front"
+    )
+    yield log
+    serve.delete("front")
+    serve.delete("llm")
+
+
+def test_the_server_before_a_deployment(llm: Path, url: str) -> None:
+    tool = {"type": "function", "function": {"name": "now", "parameters": {"type": "object"}}}
+
+    def ask(text: str, **body: Any) -> httpx.Response:
+        body = {"model": "m", "messages": [{"role": "user", "content": text}], **body}
+        return httpx.post(f"{url}/v1/chat/completions", json=body, timeout=60)
+
+    answer = ask("Hi", tools=[tool]).json()
+    assert "choices" in answer, answer
+    message = answer["choices"][0]["message"]
+    assert (message["content"], message["tool_calls"][0]["function"]["name"]) == ("so", "now")
+    assert answer["usage"]["prompt_tokens"] > 2
+    refused = ask("refuse")
+    assert (refused.status_code, "too long" in refused.text) == (400, True)
+    failed = ask("fail")
+    assert failed.status_code >= 500
+    assert "the card has melted" in failed.text
+    body = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "endless"}]}
+    with httpx.stream("POST", f"{url}/v1/chat/completions", json=body, timeout=60) as stream:
+        lines = stream.iter_lines()
+        assert next(lines)
+        while len(llm.read_bytes()) < 20:
+            time.sleep(0.01)
+    time.sleep(1)
+    count = len(llm.read_bytes())
+    time.sleep(1)
+    assert len(llm.read_bytes()) == count, "the client has left"
 
 
 # The page and the examples.
