@@ -185,6 +185,7 @@ def test_an_engine_is_waited_for(folder: str, monkeypatch: pytest.MonkeyPatch) -
         (["--engine", "http://x", "--device", "cuda"], "--device is the engine's"),
         (["--config", "{url = 1, knd = 'vllm'}"], "unknown option 'knd'; did you mean 'kind'"),
         (["--config", "{kind = 'vllm'}"], "engines.m has no url"),
+        (["--config", "{url = 'http://x'}", "--engine", "http://y"], "name one model"),
     ],
 )
 def test_wrong_uses_end_the_command_at_once(
@@ -197,7 +198,7 @@ def test_wrong_uses_end_the_command_at_once(
     if arguments[0] == "--config":
         file = tmp_path / "server.toml"
         file.write_text(f"[engines]\nm = {arguments[1]}\n")
-        arguments = ["--config", str(file)]
+        arguments = ["--config", str(file), *arguments[2:]]
     monkeypatch.setattr(sys, "argv", ["unspool", "serve", *arguments])
     with pytest.raises(SystemExit) as stop:
         main()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+import sys
 from typing import Any
 
 import pytest
 import torch
 from unspool import ArgumentError, StreamGenerator
+from unspool.__main__ import main
 from unspool.serve.load_checkpoint import load_checkpoint
-from unspool.serve.serve_command import serve_command
 
 from .conftest import USER
 
@@ -79,16 +80,17 @@ async def test_a_chat_without_tools_is_served(make_client: Any, tokenizer: Any) 
     assert answer.json()["choices"][0]["message"]["content"] == "Hi"
 
 
-async def test_a_demo_cannot_be_strict(make_client: Any) -> None:
+async def test_a_demo_cannot_be_strict(
+    make_client: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     client = make_client(strict_markers=True)
     answer = await client.post("/v1/chat/completions", json={"model": "hermes", "messages": USER})
     assert answer.status_code == 400
     assert "strict_markers" in answer.json()["error"]["message"]
-    with pytest.raises(ArgumentError, match="--strict-markers"):
-        serve_command(
-            None, demo=True, name=None, host="", port=0, metrics_port=-1, delay=0, log_level="error",
-            ssl_keyfile=None, ssl_certfile=None, strict_markers=True,
-        )  # fmt: skip
+    monkeypatch.setattr(sys, "argv", ["unspool", "serve", "--demo", "--strict-markers"])
+    with pytest.raises(SystemExit):
+        main()
+    assert "leave --strict-markers out" in capsys.readouterr().err
 
 
 def test_a_model_whose_markers_are_no_tokens_is_refused_before_it_loads(

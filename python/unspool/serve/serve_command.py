@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
 import os
@@ -21,7 +20,15 @@ __all__ = ["serve_command"]
 
 # An engine has a queue of its own.
 _MOST_OF_ENGINES = 1024
-_MOST_FILES = 16_384
+
+# The command's options of an engine, and the names that they have in a file's table.
+_ENGINE_OPTIONS = {
+    "engine_urls": "url",
+    "kind": "kind",
+    "tokenizer": "tokenizer",
+    "engine_model": "model",
+    "engine_api_key": "api_key",
+}
 
 
 def serve_command(
@@ -76,65 +83,48 @@ def read_command(
     Raises:
         ArgumentError: There is no model, or more than one of a checkpoint, engines and the demo.
     """
-    urls, kind, tokenizer = further.pop("engine_urls"), further.pop("kind"), further.pop("tokenizer")
-    engine_model, engine_key = further.pop("engine_model"), further.pop("engine_api_key")
-    if sum((model is not None, demo, bool(urls), bool(engines))) != 1:
+    engine = {field: further.pop(option) for option, field in _ENGINE_OPTIONS.items()}
+    if sum((model is not None, demo, bool(engine["url"]), bool(engines))) != 1:
         raise ArgumentError(
-            "name one model, a folder or a repository; or pass --engine URL for one that an engine runs, or --demo for none at all"
+            "name one model, a folder or a repository; or pass --engine URL for one that an engine runs, or --demo for "
+            "none at all"
         )
-    is_elsewhere = bool(urls or engines)
+    if engine["url"]:
+        engines = {name: engine}
     if further["max_workers"] is None:
-        further["max_workers"] = _MOST_OF_ENGINES if is_elsewhere else ServeOptions.max_workers
+        further["max_workers"] = _MOST_OF_ENGINES if engines else ServeOptions.max_workers
     names = {item.name for item in dataclasses.fields(ServeOptions)}
     options = ServeOptions(**{key: value for key, value in further.items() if key in names})
     loading = {key: value for key, value in further.items() if key not in names}
-    models: Any
-    if demo and options.strict_markers:
-        raise ArgumentError("a demo replays text, which has no tokens; leave --strict-markers out")
-    if options.strict_markers and loading["also"]:
-        raise ArgumentError(
-            "--strict-markers counts the model's own tokens, and --also reads other families; choose one"
-        )
-    if demo and loading["also"]:
-        raise ArgumentError("a demo replays each format's own cases; leave --also out")
-    compile_others(loading["also"])
-    timeout_s = options.prepare_timeout_s
+    _check_also(loading["also"], demo, options.strict_markers)
+    models: Callable[[], Mapping[str, Any]]
     if demo:
         from unspool.serve.demo_model import DemoModels
 
         models = functools.partial(DemoModels, delay)
-    elif is_elsewhere:
+    elif engines:
         from unspool.serve.engines.command import engine_loader
 
-        one = {
-            "url": list(urls),
-            "kind": kind,
-            "tokenizer": tokenizer,
-            "model": engine_model,
-            "api_key": engine_key,
-        }
-        models = engine_loader(engines or {name: one}, loading, timeout_s)
+        models = engine_loader(engines, loading, options.prepare_timeout_s)
     else:
         assert model is not None
         _check_source(model, loading["format_"], loading["reasoning"], loading["gguf_file"])
-        loading |= {"strict_markers": options.strict_markers, "template_timeout_s": timeout_s}
+        loading |= {"strict_markers": options.strict_markers, "template_timeout_s": options.prepare_timeout_s}
         models = _loader(model, name, **loading)
-    if is_elsewhere:
-        _open_more_files()
     return models, dataclasses.replace(options, record_mb=options.record_mb / workers)
 
 
-def _open_more_files() -> None:
-    """Allow two connections for each answer, to the client and to the engine; the usual limit is 1,024 in all."""
-    try:
-        import resource
-    except ImportError:  # Windows has no such limit
-        return
-    least, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = _MOST_FILES if most == resource.RLIM_INFINITY else min(most, _MOST_FILES)
-    if least != resource.RLIM_INFINITY and least < wanted:
-        with contextlib.suppress(ValueError, OSError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+def _check_also(also: Any, is_demo: bool, strict_markers: bool) -> None:
+    """Raise for options that cannot be together, and for another family that is none."""
+    if is_demo and strict_markers:
+        raise ArgumentError("a demo replays text, which has no tokens; leave --strict-markers out")
+    if strict_markers and also:
+        raise ArgumentError(
+            "--strict-markers counts the model's own tokens, and --also reads other families; choose one"
+        )
+    if is_demo and also:
+        raise ArgumentError("a demo replays each format's own cases; leave --also out")
+    compile_others(also)
 
 
 def _loader(path: str, name: str | None, *, format_: str, **loading: Any) -> Callable[[], Mapping[str, Any]]:

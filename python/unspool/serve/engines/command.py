@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import inspect
 from collections.abc import Callable, Mapping
@@ -19,6 +20,8 @@ _OF_THE_ENGINE = ("device", "gguf_file", "cache_tokens")
 # Options that a model's table has from the command line, if it does not set them.
 _SHARED = {"format_": "format", "reasoning": "reasoning", "also": "also", "chat_template": "chat_template"}
 _SHARED |= {"trust_template": "trust_template", "max_new_tokens": "max_new_tokens"}
+
+_MOST_FILES = 16_384
 
 
 def engine_loader(
@@ -47,11 +50,26 @@ def engine_loader(
     for options in asked.values():
         check_format_names(options["format"], options["reasoning"])
 
+    _open_more_files()
+
     def load() -> dict[str, EngineModel]:
         made = {name: connect(**options) for name, options in asked.items()}
         return {name or model.inference_name or "model": model for name, model in made.items()}
 
     return load
+
+
+def _open_more_files() -> None:
+    """Allow two connections for each answer, to the client and to the engine; the usual limit is 1,024 in all."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return
+    least, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _MOST_FILES if most == resource.RLIM_INFINITY else min(most, _MOST_FILES)
+    if least != resource.RLIM_INFINITY and least < wanted:
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
 def _read(name: str | None, engine: Mapping[str, Any]) -> dict[str, Any]:
