@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any, Literal
 
@@ -89,26 +90,34 @@ def detect(
     model = _look_at(source)
     model = _Model(
         _template_text(chat_template) or model.template,
-        model.tokens | set(tokens),
+        model.tokens.union(tokens),
         model_type or model.model_type,
         name or model.name,
         model.response_template,
     )
-    found: dict[str, tuple[tuple[int, ...], Detection]] = {}
-    for file, rule in _rules():
-        evidence, fit = _compare(rule, model)
-        if evidence and (file.name not in found or fit > found[file.name][0]):
-            found[file.name] = (fit, Detection(file.name, evidence, _SCORES[evidence[0].kind]))
-    ranked = [detection for _, detection in sorted(found.values(), key=lambda pair: pair[0], reverse=True)]
-    if any(_has(detection, "template") and get_format(detection.format).has_tools for detection in ranked):
-        # The template decides: formats that it contradicts do not match.
-        ranked = [item for item in ranked if _has(item, "template") or not _is_known_by_template(item.format)]
+    ranked = list(_known(model, formats()))
     if learn and not model.response_template:
         ranked = [*_learnt(source, chat_template, model, ranked), *ranked]
     if model.response_template:
         fields = ", ".join(model.response_template.get("fields", {}))
         own = Evidence("response_template", f"fields {fields}")
         ranked.insert(0, Detection("response_template", (own,), _SCORES[own.kind]))
+    return tuple(ranked)
+
+
+@lru_cache(64)
+def _known(model: _Model, files: tuple[FormatFile, ...]) -> tuple[Detection, ...]:
+    """The formats that match, best first; a server asks at each request."""
+    found: dict[str, tuple[tuple[int, ...], Detection]] = {}
+    for file, rule in _rules(files):
+        evidence, fit = _compare(rule, model)
+        if evidence and (file.name not in found or fit > found[file.name][0]):
+            found[file.name] = (fit, Detection(file.name, evidence, _SCORES[evidence[0].kind]))
+    ranked = [detection for _, detection in sorted(found.values(), key=lambda pair: pair[0], reverse=True)]
+    if any(_has(detection, "template") and get_format(detection.format).has_tools for detection in ranked):
+        # The template decides: formats that it contradicts do not match.
+        known = {file.name for file, rule in _rules(files) if "template" in rule}
+        ranked = [item for item in ranked if _has(item, "template") or item.format not in known]
     return tuple(ranked)
 
 
@@ -130,10 +139,10 @@ class _Model:
     """What is known about a model, in one form for every kind of source."""
 
     template: str = ""
-    tokens: frozenset[str] | set[str] = frozenset()
+    tokens: frozenset[str] = frozenset()
     model_type: str | None = None
     name: str | None = None
-    response_template: Mapping[str, Any] | None = None
+    response_template: Mapping[str, Any] | None = field(default=None, compare=False)
 
 
 def _look_at(source: Any) -> _Model:
@@ -163,7 +172,7 @@ def _look_at(source: Any) -> _Model:
 
     return _Model(
         _template_text(read("chat_template")),
-        {token for part in parts for token in _added_tokens(part)},
+        frozenset(token for part in parts for token in _added_tokens(part)),
         read("model_type") or getattr(read("config"), "model_type", None),
         read("name_or_path", "_name_or_path"),
         read("response_template"),
@@ -191,13 +200,9 @@ def _added_tokens(source: Any) -> Iterator[str]:
         yield from (str(token) for token in (vocabulary() if callable(vocabulary) else vocabulary or ()))
 
 
-def _rules() -> Iterator[tuple[FormatFile, dict[str, Any]]]:
+def _rules(files: tuple[FormatFile, ...]) -> Iterator[tuple[FormatFile, dict[str, Any]]]:
     """Each format that has detection rules, with its rules."""
-    return ((file, file.detect) for file in formats() if file.detect)
-
-
-def _is_known_by_template(format: str) -> bool:
-    return any("template" in rule for file, rule in _rules() if file.name == format)
+    return ((file, file.detect) for file in files if file.detect)
 
 
 def _compare(rule: Mapping[str, Any], model: _Model) -> tuple[tuple[Evidence, ...], tuple[int, ...]]:
