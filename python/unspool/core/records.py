@@ -40,6 +40,8 @@ class Record:
         hints = _annotations(cls)
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
+            if value is None and field.default is None:
+                continue  # as most fields are
             if not _is_default_infinity(field, value):
                 object.__setattr__(self, field.name, _read(hints[field.name], value, field.name))
         self._check()
