@@ -86,6 +86,8 @@ PROMISES = {
             "serve/test_responses_store.py::test_nothing_is_kept_unless_it_is_wanted"],
     "P38": ["serve/test_ignored.py::test_the_header_is_bounded_and_plain",
             "serve/test_ignored.py::test_the_metric_has_only_names_of_ours"],
+    "P39": ["engines/test_faults.py::test_an_answer_that_breaks_is_an_error_and_never_a_text",
+            "engines/test_own_engine.py::test_wrong_ids_are_the_engines_fault"],
 }  # fmt: skip
 
 
