@@ -94,8 +94,7 @@ class Answer:
         try:
             async with anyio.create_task_group() as group:
                 group.start_soon(cancel_on_disconnect, receive, group.cancel_scope)
-                with anyio.CancelScope() as running:
-                    group.start_soon(self._cancel_after_drain, running)
+                with anyio.CancelScope() as running, self._state.cut_off_after_drain(running):
                     try:
                         await self._run(scope, receive, send)
                     except Exception as error:
@@ -108,10 +107,6 @@ class Answer:
             self._state.answer_count -= 1
             if self._recording is not None:
                 self._recording.end()
-
-    async def _cancel_after_drain(self, running: anyio.CancelScope) -> None:
-        await self._state.drain_ended.wait()
-        running.cancel()
 
     async def _cut_off(self, scope: Scope, receive: Receive, send: Send) -> None:
         """The end of an answer that outlives the time to drain."""

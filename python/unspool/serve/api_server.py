@@ -179,7 +179,7 @@ class _Server(uvicorn.Server):
             "stopping: %s", f"{count} running answers have {most_s:g} s to end" if count else "nothing runs"
         )
         await self._wait_for_answers(most_s)
-        self._state.drain_ended.set()
+        self._state.cut_off()
         await self._wait_for_answers(LAST_EVENTS_S, force=True)
         await super().shutdown(sockets)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -38,7 +39,6 @@ class ServerState:
         responses: The stored ones.
         answer_count: Running and queued answers.
         recorder: Keeps the answers, if there is a folder for them.
-        drain_ended: Set after the time to drain; answers that still run are cut off.
     """
 
     def __init__(self, options: ServeOptions) -> None:
@@ -49,7 +49,8 @@ class ServerState:
         self.checks_host = bool(options.allowed_hosts) and "*" not in options.allowed_hosts
         self.parsing = anyio.CapacityLimiter(1)
         self.answer_count = 0
-        self.drain_ended = asyncio.Event()
+        self._running: set[anyio.CancelScope] = set()
+        self._has_cut_off = False
         self.created = int(time.time())
         self.limits = Limits(options.max_workers, options.max_queue, options.retry_after_s)
         self.preparing = Preparing(options.prepare_timeout_s, options.max_workers)
@@ -82,7 +83,24 @@ class ServerState:
         """`stop`, and cut running ones off after the time to drain; on the event loop."""
         if not self.is_stopping:
             self.stop()
-            asyncio.get_running_loop().call_later(self.options.drain_timeout_s, self.drain_ended.set)
+            asyncio.get_running_loop().call_later(self.options.drain_timeout_s, self.cut_off)
+
+    def cut_off(self) -> None:
+        """Cancel the answers that still run; on the event loop."""
+        self._has_cut_off = True
+        for scope in self._running:
+            scope.cancel()
+
+    @contextlib.contextmanager
+    def cut_off_after_drain(self, scope: anyio.CancelScope) -> Iterator[None]:
+        """Cancel an answer's scope after the time to drain."""
+        if self._has_cut_off:
+            scope.cancel()
+        self._running.add(scope)
+        try:
+            yield
+        finally:
+            self._running.discard(scope)
 
     def check_ready(self) -> Mapping[str, Any]:
         """The models.
