@@ -113,6 +113,7 @@ class EngineHttp:
             EngineError: The engine does not answer, refuses, breaks off, or sends what is no event.
         """
         data, begun = msgspec.json.encode(body), b""
+        del body  # a long prompt's ids
         try:
             async with self._session().post(self.url + path, data=data, headers=headers) as response:
                 if response.status != 200:
