@@ -55,16 +55,21 @@ class ScriptedModel(DemoModel):
     def stream(self, prompt: Any, **options: Any) -> DeltaStream:
         """An answer: the next step of the script."""
         stream = super().stream(prompt, **options)
-        if self._is_of_loop(options["tools"]):
+        if self.is_of_loop(options["tools"]):
             self.prompts.append(prompt)
             self.streams.append(stream)
         return stream
 
-    def _is_of_loop(self, tools: Any) -> bool:
+    def text_of(self, prompt: Any, tools: Any, schema: Any = None) -> str:
+        """What it writes."""
+        return self._choose(_Wants(prompt, tools, "auto", True, schema), 0).input
+
+    def is_of_loop(self, tools: Any) -> bool:
+        """Whether these tools are the script's."""
         return self._tools <= {said_of(tool)["name"] for tool in tools or ()}
 
     def _choose(self, wants: _Wants, number: int) -> Case:
-        is_of_loop = self._is_of_loop(wants.tools)
+        is_of_loop = self.is_of_loop(wants.tools)
         if wants.schema is not None or not (is_of_loop or wants.tool_choice in ("auto", "none")):
             return super()._choose(wants, number)
         step = Step(content="A short text.")

@@ -20,13 +20,18 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .agent import Agent, Api, agents, filled
 from .model import ScriptedModel, Step
 from .results import Result, keep, kept
 from .scenario import NEXT_PROMPT, PROMPT, again, found, remembered, slow, thoughts_of, work
 from .server import Exchange, serving
+
+if TYPE_CHECKING:
+    from .llama_cpp import LlamaCppModel
+
+    Model = ScriptedModel | LlamaCppModel
 
 RESULTS = Path(__file__).with_name("results.json")
 #: A model whose chat template can switch the reasoning off, and one that always reasons.
@@ -55,6 +60,7 @@ class Run:
     api: Api
     template: str
     folder: Path
+    engine: str = ""
     done: dict[str, bool] = field(default_factory=dict)
     thoughts: str = ""
     earlier_thoughts: str = ""
@@ -91,7 +97,7 @@ class Run:
 
     def _to_its_end(
         self, home: Path, steps: list[Step], is_next: bool = False
-    ) -> tuple[ScriptedModel, list[Exchange], str]:
+    ) -> tuple[Model, list[Exchange], str]:
         """What the model and the server were asked, and what the agent said."""
         with self._begun(home, steps, is_next) as (model, process, exchanges):
             try:
@@ -109,10 +115,9 @@ class Run:
     @contextlib.contextmanager
     def _begun(
         self, home: Path, steps: list[Step], is_next: bool = False, delay_s: float = 0.0
-    ) -> Iterator[tuple[ScriptedModel, subprocess.Popen[str], list[Exchange]]]:
+    ) -> Iterator[tuple[Model, subprocess.Popen[str], list[Exchange]]]:
         """A server around a scripted model, the agent at work on it, and what it asks."""
-        model = ScriptedModel(MODELS[self.template], steps, self.template == "switch", delay_s)
-        with serving({_NAME: model}) as (address, exchanges):
+        with self._model(steps, delay_s) as model, serving({_NAME: model}) as (address, exchanges):
             names = {
                 "http://127.0.0.1:11556": address, "MODEL": _NAME, "~/": f"{home}/",
                 "PROMPT": NEXT_PROMPT if is_next else PROMPT,
@@ -155,6 +160,17 @@ class Run:
             self.ignored += filter(None, exchange.ignored.split(", "))
             self.faults += filter(None, [exchange.fault])
 
+    @contextlib.contextmanager
+    def _model(self, steps: list[Step], delay_s: float) -> Iterator[Model]:
+        """In this process, or written by an engine."""
+        if not self.engine:
+            yield ScriptedModel(MODELS[self.template], steps, self.template == "switch", delay_s)
+            return
+        from .llama_cpp import playing
+
+        with playing(steps, delay_s) as model:
+            yield model
+
 
 def heed_interrupts() -> None:
     """A shell has its background jobs ignore SIGINT, and whatever they start does so too."""
@@ -172,7 +188,7 @@ def _end(process: subprocess.Popen[str], home: Path) -> None:
                 os.kill(int(environ.parent.name), signal.SIGKILL)
 
 
-def _leaves(process: subprocess.Popen[str], model: ScriptedModel) -> bool:
+def _leaves(process: subprocess.Popen[str], model: Model) -> bool:
     """Interrupts the agent in the middle of an answer: whether the model stops then."""
 
     def writes() -> bool:
@@ -203,15 +219,18 @@ def main() -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", default="", help="agents, APIs and templates: codex,chat")
     parser.add_argument("--at-once", type=int, default=os.cpu_count())
+    parser.add_argument("--engine", choices=("", "llamacpp"), default="", help="what writes the script")
     parser.add_argument("--write", action="store_true")
     asked = parser.parse_args()
+    if asked.engine and asked.write:
+        parser.error("--write keeps the results of runs without an engine; leave one out")
     heed_interrupts()
     only = {word for word in asked.only.split(",") if word}
     runs = [
-        Run(agent, api, template, asked.folder.resolve())
+        Run(agent, api, template, asked.folder.resolve(), asked.engine)
         for agent in agents()
         for api in agent.apis
-        for template in MODELS
+        for template in (["switch"] if asked.engine else MODELS)
         if not only - {agent.id, api.name, template}
     ]
     results = []
