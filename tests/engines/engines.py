@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
+import httpx
 from unspool.serve import ServeOptions
 
 from ..serve.conftest import running
 from .fake_sglang import FakeSglang, running_sglang
-from .llama_cpp_server import LlamaCppServer, running_llama_cpp
+from .llama_cpp_server import running_llama_cpp
 from .scripted import FORMAT, VOCABULARY, Stage
+from .vllm_servers import Server
 
 __all__ = ["ENGINES", "Served", "serving"]
 
@@ -32,7 +36,6 @@ class Served:
     stage: Stage
     model: Any
     running: Callable[[], int] | None = None
-    native: LlamaCppServer | None = field(default=None)
 
 
 @contextlib.contextmanager
@@ -76,9 +79,32 @@ def _fake_sglang(is_incremental: bool) -> Callable[[Stage], Any]:
     return played
 
 
+@contextlib.contextmanager
+def _vllm(stage: Stage) -> _Played:
+    from unspool.serve.engines import connect
+
+    flags = ("--load-format", "auto", "--max-model-len", str(len(stage.book.following)))
+    server = Server(stage.write_model(), "hermes", "qwen3", *flags)
+    try:
+        server.wait()
+        yield connect(server.url, tokenizer=str(stage.folder), format=FORMAT), lambda: _running(server.url)
+    finally:
+        server.stop()
+
+
+def _running(url: str) -> int:
+    """By vLLM's metrics."""
+    metrics = httpx.get(f"{url}/metrics").text
+    found = re.search(r"^vllm:num_requests_running\S* (\S+)$", metrics, re.M)
+    assert found
+    return int(float(found[1]))
+
+
 ENGINES: dict[str, Callable[[Stage], Any]] = {
     "in process": _in_process,
     "llama.cpp": _llama_cpp,
     "SGLang's shapes": _fake_sglang(is_incremental=False),
     "SGLang's shapes, incremental": _fake_sglang(is_incremental=True),
 }
+if os.environ.get("UNSPOOL_ENGINE") == "vllm":
+    ENGINES = {"vLLM": _vllm}

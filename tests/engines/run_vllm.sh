@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# vLLM's server and engine on a CPU, our parsers beside its own: tests/engines/run_vllm.sh [FOLDER] [PYTEST OPTIONS]
+# vLLM's server and engine on a CPU, our parsers beside its own, and our server in front of it: tests/engines/run_vllm.sh [FOLDER] [PYTEST OPTIONS]
 # FOLDER keeps the environment (3.5 GB) for the next run; without one it is temporary.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -41,5 +41,7 @@ text = re.sub(r"^Version: .*$", r"\g<0>+cpu", text, count=1, flags=re.M)
 (twin / "METADATA").write_text(text, encoding="utf-8")
 PYTHON
 fi
-"$folder/bin/pip" install -q . 'pytest>=8' 'pytest-xdist>=3.5' 'pytest-timeout>=2.3' 'hypothesis>=6.100' httpx 'dashscope>=1.20' 'tiktoken>=0.8'
-UNSPOOL_ENGINE=vllm "$folder/bin/python" -m pytest -n 0 tests/engines/test_vllm_engine.py "$@"
+"$folder/bin/pip" install -q . 'pytest>=8' 'pytest-xdist>=3.5' 'pytest-timeout>=2.3' 'hypothesis>=6.100' httpx 'dashscope>=1.20' 'tiktoken>=0.8' \
+  'aiohttp>=3.10' 'gguf>=0.17' jsonschema
+UNSPOOL_ENGINE=vllm "$folder/bin/python" -m pytest -n 0 --timeout 1800 \
+  tests/engines/test_vllm_engine.py tests/engines/test_suite.py tests/engines/test_engine_features.py "$@"
