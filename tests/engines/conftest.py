@@ -9,13 +9,13 @@ import pytest
 
 from .engines import ENGINES, Served, serving
 from .scripted import Stage, write_book
-from .suite import SUITE
+from .suite import CUSTOM, SUITE
 
 
 @pytest.fixture(scope="session")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Stage:
     """The scripted model."""
-    return write_book(tmp_path_factory.mktemp("scripted"), SUITE)
+    return write_book(tmp_path_factory.mktemp("scripted"), [*SUITE, *CUSTOM])
 
 
 @pytest.fixture(scope="session", params=list(ENGINES))

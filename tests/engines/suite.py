@@ -12,7 +12,7 @@ from unspool.testing.wire import Assembled, Call
 from .scenarios import OFF, hermes_call
 from .wires import WIRES, Ask
 
-__all__ = ["SUITE", "TEMPLATE", "Scenario", "Turn"]
+__all__ = ["CUSTOM", "INPUT", "SUITE", "TEMPLATE", "TOOLS", "Scenario", "Turn"]
 
 #: As Qwen 3's, and shorter.
 TEMPLATE = (
@@ -246,3 +246,15 @@ def _completions() -> Iterator[Scenario]:
 
 
 SUITE = [Turn(wire, scenario) for scenario in _scenarios() for wire in scenario.wires]
+INPUT = "*** a patch\n+ zürich\n"
+_EDIT = {"name": "edit", "description": "Edits."}
+#: A call of a tool that takes a text, in the shapes of both APIs that have such tools.
+CUSTOM = [
+    Turn(
+        wire, Scenario("a custom call", hermes_call("edit", {"input": INPUT}), Ask(fields={"tools": [tool]}))
+    )
+    for wire, tool in (
+        ("chat", {"type": "custom", "custom": _EDIT}),
+        ("responses", {"type": "custom", **_EDIT}),
+    )
+]

@@ -14,12 +14,12 @@ from unspool.streams.recording.replay import load_record, replay
 from ..serve.conftest import events_of
 from .engines import ENGINES, Served, serving
 from .scripted import VOCABULARY, Stage
-from .suite import SUITE, Turn
+from .suite import CUSTOM, INPUT, SUITE, Turn
 from .wires import WIRES
 
 
 def turn_of(name: str, wire: str = "chat") -> Turn:
-    (found,) = (turn for turn in SUITE if (turn.wire, turn.scenario.name) == (wire, name))
+    (found,) = (turn for turn in [*SUITE, *CUSTOM] if (turn.wire, turn.scenario.name) == (wire, name))
     return found
 
 
@@ -103,6 +103,20 @@ def test_the_reasoning_has_a_limit(served: Served) -> None:
 def test_a_stop_string_everywhere(served: Served) -> None:
     answer = post(served, "a stop string", stop=["greets"], stop_in="everywhere").json()["choices"][0]
     assert (answer["message"]["reasoning_content"], answer["finish_reason"]) == ("The user ", "stop")
+
+
+def test_a_custom_tool_gets_a_text(served: Served) -> None:
+    (call,) = post(served, "a custom call").json()["choices"][0]["message"]["tool_calls"]
+    assert call["custom"] == {"name": "edit", "input": INPUT}
+    item = post(served, "a custom call", "responses").json()["output"][-1]
+    assert (item["type"], item["name"], item["input"]) == ("custom_tool_call", "edit", INPUT)
+    streamed = post(served, "a custom call", "responses", stream=True)
+    deltas = [
+        data["delta"]
+        for name, data in events_of(streamed.text)
+        if name == "response.custom_tool_call_input.delta"
+    ]
+    assert "".join(deltas) == INPUT
 
 
 @pytest.fixture(scope="module", params=list(ENGINES))
