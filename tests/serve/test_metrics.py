@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import collections
 from typing import Any
 
 import pytest
+from prometheus_client import CollectorRegistry
+from unspool.serve.histogram import Histogram
 from unspool.serve.metrics import Metrics
 
 from .conftest import TOOL, USER, Script, ScriptedModel
@@ -111,3 +114,23 @@ async def test_the_same_metrics_as_json(make_client: Any) -> None:
     assert found["unspool_queue_size"]["type"] == "gauge"
     buckets = found["unspool_time_to_first_token_seconds"]["samples"]
     assert {"name": "unspool_time_to_first_token_seconds_count", "labels": {}, "value": 1} in buckets
+
+
+def test_many_observations_at_once_are_those_one_by_one() -> None:
+    values = [0.0, 0.5, 1.0, 1.0, 1.5, 2.0, 7.0, 1e9]
+    registries = [CollectorRegistry(), CollectorRegistry()]
+    one, many = (Histogram("h", "h", buckets=(0.5, 1, 2, 5), registry=registry) for registry in registries)
+    for value in values:
+        one.observe(value)
+    many.observe_counts(collections.Counter(values))
+    many.observe_counts({})
+    shown = [
+        [
+            (sample.name, sample.labels, sample.value)
+            for sample in family.samples
+            if "created" not in sample.name
+        ]
+        for registry in registries
+        for family in registry.collect()
+    ]
+    assert shown[0] == shown[1]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import collections
 import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+
+from unspool.serve.histogram import Histogram
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -127,6 +130,7 @@ class RequestMetrics:
         self._turn_s: float | None = None
         self._first_s: float | None = None
         self._is_over = False
+        self._held: collections.Counter[float] = collections.Counter()
         self.model = ""
         self.format = ""
         #: Set if the HTTP status does not show it: a stream that broke off.
@@ -142,7 +146,7 @@ class RequestMetrics:
         if self._first_s is None:
             self._first_s = time.perf_counter()
             self._metrics.first_token.observe(self._first_s - self._begin_s)
-        self._metrics.held.observe(held_bytes)
+        self._held[held_bytes] += 1
 
     def got_result(self, result: StreamResult) -> None:
         """The generation has ended, one way or another."""
@@ -150,8 +154,9 @@ class RequestMetrics:
         self._metrics.tokens.labels(self.model, "prompt").inc(result.usage.prompt_tokens)
         self._metrics.tokens.labels(self.model, "completion").inc(count)
         self._metrics.length.observe(count)
-        for gap_ms in result.metrics.inter_token_ms:
-            self._metrics.between_tokens.observe(gap_ms / 1000)
+        self._metrics.held.observe_counts(self._held)
+        gaps_s = (gap_ms / 1000 for gap_ms in result.metrics.inter_token_ms)
+        self._metrics.between_tokens.observe_counts(collections.Counter(gaps_s))
         for choice in result.choices:
             message = choice.message
             for kind, fault_count in (
