@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 
-from unspool.serve.engines.engine import Engine, EngineLogprob, EngineOutput, EngineRequest
+from unspool.serve.engines.engine import EngineLogprob, EngineOutput, EngineRequest
 from unspool.serve.engines.http import EngineHttp
+from unspool.serve.engines.http_engine import HttpEngine
 from unspool.serve.engines.sampling_fields import sampling_fields
 from unspool.serve.engines.session import session_headers
 
@@ -64,18 +65,19 @@ class _Event(msgspec.Struct):
 _decoder = msgspec.json.Decoder(_Event)
 
 
-class LlamaCpp(Engine):
+class LlamaCpp(HttpEngine):
     """Speaks to /completion, with ids in both directions; the KV cache of a slot keeps the prompt's beginning.
 
     Args:
         http: The server's address.
     """
 
+    label = "llama.cpp"
     grammar_syntax = "gbnf"
     leaves_out_ids = True
 
     def __init__(self, http: EngineHttp) -> None:
-        self._http = http
+        super().__init__(http)
         props = http.ask("/props")
         settings = props.get("default_generation_settings") or {}
         self.context_length = settings.get("n_ctx")
@@ -120,17 +122,6 @@ class LlamaCpp(Engine):
         body = {"content": text, "add_special": add_special_tokens, "parse_special": True}
         tokens: list[int] = self._http.ask("/tokenize", body)["tokens"]
         return tokens
-
-    async def check_ready(self) -> None:
-        """As of `Engine`."""
-        await self._http.get("/health")
-
-    async def aclose(self) -> None:
-        """As of `Engine`."""
-        await self._http.aclose()
-
-    def __str__(self) -> str:
-        return f"llama.cpp at {self._http.url}"
 
 
 def _output(event: _Event, top_count: int | None) -> EngineOutput:

@@ -8,8 +8,9 @@ from typing import Any
 import msgspec
 
 from unspool.errors import EngineError
-from unspool.serve.engines.engine import Engine, EngineLogprob, EngineOutput, EngineRequest
+from unspool.serve.engines.engine import EngineLogprob, EngineOutput, EngineRequest
 from unspool.serve.engines.http import EngineHttp
+from unspool.serve.engines.http_engine import HttpEngine
 from unspool.serve.engines.sampling_fields import sampling_fields
 from unspool.serve.engines.session import session_headers
 
@@ -70,7 +71,7 @@ class _Chunk(msgspec.Struct):
 _decoder = msgspec.json.Decoder(_Chunk)
 
 
-class Completions(Engine):
+class Completions(HttpEngine):
     """Speaks to /v1/completions in text; the server must not strip the model's markers from it.
 
     Args:
@@ -78,11 +79,13 @@ class Completions(Engine):
         model: The model's name there; None: the first that it lists.
     """
 
+    label = "completions"
+    health = "/v1/models"
     gives_ids = False
     _names = _PLAIN_NAMES
 
     def __init__(self, http: EngineHttp, model: str | None = None) -> None:
-        self._http = http
+        super().__init__(http)
         try:
             listed = http.ask("/v1/models").get("data") or [{}]
         except EngineError as error:
@@ -114,21 +117,12 @@ class Completions(Engine):
             "spaces_between_special_tokens": False,
         }
 
-    async def check_ready(self) -> None:
-        """As of `Engine`."""
-        await self._http.get("/v1/models")
-
-    async def aclose(self) -> None:
-        """As of `Engine`."""
-        await self._http.aclose()
-
-    def __str__(self) -> str:
-        return f"completions at {self._http.url}"
-
 
 class VLlm(Completions):
     """Speaks to vLLM's /v1/completions, with ids in both directions."""
 
+    label = "vLLM"
+    health = "/health"
     gives_ids = True
     grammar_syntax = "structural_tag"
     _names = _VLLM_NAMES
@@ -142,13 +136,6 @@ class VLlm(Completions):
         if request.grammar is not None:
             body["structured_outputs"] = {"structural_tag": request.grammar.text}
         return body
-
-    async def check_ready(self) -> None:
-        """As of `Engine`."""
-        await self._http.get("/health")
-
-    def __str__(self) -> str:
-        return f"vLLM at {self._http.url}"
 
 
 def _output(chunk: _Chunk, top_count: int | None) -> EngineOutput:

@@ -8,8 +8,9 @@ from typing import Any
 import msgspec
 
 from unspool.errors import EngineError
-from unspool.serve.engines.engine import Engine, EngineLogprob, EngineOutput, EngineRequest
+from unspool.serve.engines.engine import EngineLogprob, EngineOutput, EngineRequest
 from unspool.serve.engines.http import EngineHttp
+from unspool.serve.engines.http_engine import HttpEngine
 from unspool.serve.engines.sampling_fields import sampling_fields
 from unspool.serve.engines.session import session_headers
 
@@ -51,17 +52,18 @@ class _Chunk(msgspec.Struct):
 _decoder = msgspec.json.Decoder(_Chunk)
 
 
-class SgLang(Engine):
+class SgLang(HttpEngine):
     """Speaks to /generate, with ids in both directions; its radix cache keeps prompts.
 
     Args:
         http: The server's address.
     """
 
+    label = "SGLang"
     grammar_syntax = "structural_tag"
 
     def __init__(self, http: EngineHttp) -> None:
-        self._http = http
+        super().__init__(http)
         info = _ask_first(http, "/get_model_info", "/model_info")
         self.model_name = str(info.get("model_path") or "").rstrip("/").rsplit("/", 1)[-1] or None
         self.tokenizer_name = info.get("tokenizer_path") or info.get("model_path")
@@ -94,17 +96,6 @@ class SgLang(Engine):
         if request.sampling.logprobs is not None:
             body |= {"return_logprob": True, "top_logprobs_num": request.sampling.logprobs}
         return body
-
-    async def check_ready(self) -> None:
-        """As of `Engine`."""
-        await self._http.get("/health")
-
-    async def aclose(self) -> None:
-        """As of `Engine`."""
-        await self._http.aclose()
-
-    def __str__(self) -> str:
-        return f"SGLang at {self._http.url}"
 
 
 def _ask_first(http: EngineHttp, *paths: str) -> dict[str, Any]:

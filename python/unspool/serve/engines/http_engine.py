@@ -1,0 +1,39 @@
+"""What engines that listen for HTTP have in common."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from unspool.serve.engines.engine import Engine
+from unspool.serve.engines.http import EngineHttp
+
+__all__ = ["HttpEngine"]
+
+
+class HttpEngine(Engine):
+    """An engine at an address.
+
+    Attributes:
+        label: What it is, for messages.
+        health: The path that answers well while the engine can answer.
+
+    Args:
+        http: The address.
+    """
+
+    label: ClassVar[str]
+    health: ClassVar[str] = "/health"
+
+    def __init__(self, http: EngineHttp) -> None:
+        self._http: Any = http
+
+    async def check_ready(self) -> None:
+        """As of `Engine`."""
+        await self._http.get(self.health)
+
+    async def aclose(self) -> None:
+        """As of `Engine`."""
+        await self._http.aclose()
+
+    def __str__(self) -> str:
+        return f"{self.label} at {self._http.url}"
