@@ -307,6 +307,7 @@ def _check_text_alone(sampling: SamplingParams, stop_in: StopIn, strict_markers:
         ("max_reasoning_tokens", sampling.max_reasoning_tokens is not None),
         ("stop_in 'everywhere'", stop_in == "everywhere" and bool(sampling.stop)),
         ("strict_markers", strict_markers),
+        ("stop_token_ids", bool(sampling.stop_token_ids)),
     ):
         if is_set:
             raise ArgumentError(
