@@ -27,6 +27,11 @@ def ask(served: Served, turn: Turn, is_streamed: bool) -> Any:
 
 @pytest.mark.parametrize("turn", SUITE, ids=str)
 def test_each_wire_has_what_the_model_wrote(served: Served, turn: Turn) -> None:
+    check_answers(served, turn)
+
+
+def check_answers(served: Served, turn: Turn) -> None:
+    """Whole and streamed, they are the scenario's."""
     whole, streamed = ask(served, turn, False), ask(served, turn, True)
     assert streamed == whole
     scenario = turn.scenario
