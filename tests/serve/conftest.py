@@ -196,6 +196,10 @@ def llama(tokenizer: Any) -> Any:
     return make_llama(tokenizer)
 
 
-@pytest.fixture(params=["transformers", "native"])
+@pytest.fixture(params=["transformers", "native", "batched"])
 def generator(request: pytest.FixtureRequest, llama: Any, tokenizer: Any) -> StreamGenerator:
+    from ..generation.helpers import BACKENDS
+
+    if request.param not in BACKENDS:
+        pytest.skip("this transformers has no such backend")
     return StreamGenerator(llama, tokenizer, format="hermes", backend=request.param)

@@ -16,6 +16,12 @@ SAMPLING: dict[str, Any] = {"temperature": 1.0, "seed": 5}
 COUNT = 40
 
 
+@pytest.fixture(params=["transformers", "native"])
+def generator(request: pytest.FixtureRequest, llama: Any, tokenizer: Any) -> StreamGenerator:
+    """Those whose scores do not depend on what else is in a step, to the last bit."""
+    return StreamGenerator(llama, tokenizer, format="hermes", backend=request.param)
+
+
 @pytest.fixture
 def client(generator: StreamGenerator) -> Iterator[Any]:
     with (

@@ -36,11 +36,24 @@ async def test_the_same_text_in_every_protocol(make_client: Any, generator: Stre
     assert "".join(c["choices"][0]["delta"].get("content") or "" for c in chunks) == wanted.text
     message = (await client.post("/v1/messages", json=CHAT)).json()
     assert [block["text"] for block in message["content"]] == [wanted.text]
-    assert message["usage"]["input_tokens"] == wanted.usage.prompt_tokens
+    cached = message["usage"].get("cache_read_input_tokens", 0)
+    assert message["usage"]["input_tokens"] + cached == wanted.usage.prompt_tokens
     response = {"model": "m", "input": USER[0]["content"], "max_output_tokens": 24}
     answer = (await client.post("/v1/responses", json=response)).json()
     assert answer["output"][0]["content"][0]["text"] == wanted.text
     assert answer["status"] == "incomplete"
+
+
+async def test_a_second_turn_says_what_was_cached(make_client: Any, generator: StreamGenerator) -> None:
+    if generator.backend != "batched":
+        pytest.skip("has no cache of requests")
+    client, messages = make_client({"m": generator}), list(USER)
+    first = (await client.post("/v1/chat/completions", json=CHAT)).json()
+    messages += [first["choices"][0]["message"] | {"content": "A"}, {"role": "user", "content": "And?"}]
+    second = (await client.post("/v1/chat/completions", json={**CHAT, "messages": messages})).json()
+    cached = second["usage"]["prompt_tokens_details"]["cached_tokens"]
+    # The first prompt in whole pages of 8; the answer is another one.
+    assert 0 <= first["usage"]["prompt_tokens"] - cached < 8
 
 
 @pytest.mark.parametrize("stream", [True, False])
