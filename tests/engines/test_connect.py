@@ -107,6 +107,13 @@ def test_an_engine_says_what_it_is(kind: str, folder: str) -> None:
             assert str(engine).endswith(f" at {url}")
 
 
+def test_the_templates_process_runs_before_the_first_request(folder: str) -> None:
+    with answering(engines(folder)["vllm"]) as (url, _):
+        model = connect(url, format="hermes", wait_s=0)
+    (idle,) = model.tokenizer._renderer._idle.values()
+    assert len(idle) == 1
+
+
 def test_the_models_name_and_its_key_go_to_the_engine(folder: str) -> None:
     with answering(engines(folder)["vllm"]) as (url, seen):
         assert connect(url, format="hermes", wait_s=0).inference_name == "small"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
 from collections.abc import Callable, Sequence
@@ -84,6 +85,9 @@ def connect(
     )
     _compare(engines[0], read)
     check_reading(read, format, reasoning)
+    with contextlib.suppress(Exception):  # there may be no template, or it refuses this
+        # The process of a template starts now, and not for the first client.
+        read.apply_chat_template([{"role": "user", "content": _PROBE}], add_generation_prompt=True)
     return EngineModel(
         Replicas(engines), read, format=format, reasoning=reasoning, also=also, max_new_tokens=max_new_tokens
     )
