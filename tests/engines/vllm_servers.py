@@ -33,8 +33,8 @@ def _free_port() -> int:
 class Server:
     """One `vllm serve`; its log is a file beside the model's folder."""
 
-    def __init__(self, model: Path, tool: str, reasoning: str, *flags: str) -> None:
-        self._log = model.with_name(f"{tool}+{reasoning}.log")
+    def __init__(self, model: Path, name: str, *flags: str) -> None:
+        self._log = model.with_name(f"{name}.log")
         port = _free_port()
         self.url = f"http://127.0.0.1:{port}"
         command = [sys.executable, "-m", "vllm.entrypoints.cli.main", "serve", str(model)]
@@ -48,7 +48,6 @@ class Server:
             "--max-num-seqs",
             "16",
         ]
-        command += ["--enable-auto-tool-choice", "--tool-call-parser", tool, "--reasoning-parser", reasoning]
         path = os.pathsep.join(filter(None, [str(HERE / "vllm_worker"), os.environ.get("PYTHONPATH", "")]))
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
@@ -86,7 +85,9 @@ def serving(model: Path, tool: str, reasoning: str, *flags: str) -> Iterator[tup
     servers: list[Server] = []
     try:
         for prefix in ("unspool_", ""):
-            servers.append(Server(model, prefix + tool, prefix + reasoning, *flags))
+            parsers = ["--tool-call-parser", prefix + tool, "--reasoning-parser", prefix + reasoning]
+            name = f"{prefix}{tool}+{prefix}{reasoning}"
+            servers.append(Server(model, name, "--enable-auto-tool-choice", *parsers, *flags))
         for server in servers:
             server.wait()
         yield servers[0].url, servers[1].url
