@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from unspool import ChannelCancelledError, ChannelTimeoutError, Delta, DeltaChannel
+from unspool.core.stream.channel_async import Waiter
 
 
 def text(value: Any) -> Delta:
@@ -272,12 +273,36 @@ def test_timeouts_leave_nothing() -> None:
 def test_a_producer_of_the_same_loop_wakes_without_its_pipe() -> None:
     channel = DeltaChannel()
 
-    async def run() -> Delta | None:
+    async def run() -> bool:
         loop = asyncio.get_running_loop()
         loop.call_soon_threadsafe = None  # type: ignore[assignment,method-assign]
-        waiting = asyncio.ensure_future(channel.aget())
+        waiting = asyncio.ensure_future(Waiter(channel).wait(60))
         await asyncio.sleep(0.02)  # it waits, armed
         channel.put(text(1))
         return await waiting
 
-    assert asyncio.run(run()) is not None
+    assert asyncio.run(run())
+
+
+def test_one_timer_serves_waits_of_any_length() -> None:
+    channel = DeltaChannel()
+
+    async def run() -> None:
+        loop, waiter = asyncio.get_running_loop(), Waiter(channel)
+        made = []
+        real = loop.call_at
+        loop.call_at = lambda *rest, **options: made.append(rest[0]) or real(*rest, **options)  # type: ignore[method-assign,assignment,func-returns-value]
+        for number in range(20):
+            loop.call_soon(channel.put, text(number))
+            assert await waiter.wait(60)
+            channel.drain()
+        assert len(made) == 1, "a wait that ends leaves the timer for the next one"
+        begin = loop.time()
+        assert not await waiter.wait(0.05), "a shorter wait ends in time"
+        assert not await waiter.wait(0.1), "and so does one after its timer"
+        assert 0.14 < loop.time() - begin < 20
+        assert not await waiter.wait(0)
+        waiter.close()
+        assert len([timer for timer in loop._scheduled if not timer.cancelled()]) == 0  # type: ignore[attr-defined]
+
+    asyncio.run(run())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from unspool._core import Delta, DeltaChannel, WireWriter
 from unspool.core.records import require_at_least
-from unspool.core.stream.channel_async import wait
+from unspool.core.stream.channel_async import Waiter
 from unspool.errors import ChannelCancelledError, ChannelTimeoutError, StreamTimeout
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ class ChannelStream(Iterator[Delta]):
         timeout: float | None = None,
     ) -> None:
         self._channel, self._streamer, self._check, self._timeout = channel, streamer, check, timeout
+        self._waiter = Waiter(channel)
         self._waits_since_s = time.perf_counter()
         self._token_count, self._token_s = -1, 0.0
         self._is_over = self._is_awaited = self._has_begun = False
@@ -124,13 +125,16 @@ class ChannelStream(Iterator[Delta]):
             remaining_s = self._remaining_s()
             is_short = patience_s is not None and (remaining_s is None or patience_s < remaining_s)
             try:
-                await wait(
-                    self._channel, patience_s if is_short else remaining_s, until_begin=not self._has_begun
+                has_come = await self._waiter.wait(
+                    patience_s if is_short else remaining_s, until_begin=not self._has_begun
                 )
             except BaseException as error:
-                if is_short and isinstance(error, ChannelTimeoutError):
-                    return None
                 self._interrupt(error)
+                continue
+            if not has_come and is_short:
+                return None
+            if not has_come:
+                self._interrupt(ChannelTimeoutError())
             begins = self._channel.has_begun and not self._has_begun
             self._has_begun |= begins
             if begins or self.has_deltas:
@@ -209,6 +213,7 @@ class ChannelStream(Iterator[Delta]):
     def _end(self) -> None:
         if not self._is_over:
             self._is_over = True
+            self._waiter.close()
             if self._check is not None:
                 self._check()
 
