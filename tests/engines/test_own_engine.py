@@ -232,6 +232,28 @@ def test_a_reader_that_waits_holds_the_engine_up() -> None:
         assert sum(len(delta.text or "") for delta in stream) == 5000
 
 
+@pytest.mark.parametrize("drains", [False, True])
+def test_a_slow_reader_of_several_answers_gets_all_of_each(drains: bool) -> None:
+    """They wait for the same room."""
+
+    class Fast(Scripted):
+        async def generate(self, request: EngineRequest) -> AsyncGenerator[EngineOutput, None]:  # noqa: ARG002
+            for at in range(1500):
+                if at % 7 == 0:
+                    await asyncio.sleep(0)
+                yield EngineOutput(token_ids=self.ids_of("a"))
+            yield EngineOutput(finish_reason="stop")
+
+    sampling = {"n": 3, "temperature": 1.0, "max_tokens": 10_000}
+    with model_of(Fast()).stream("hi", sampling=sampling, timeout=30) as stream:
+        while drains and stream.is_running:
+            stream._worker.join(0.002)
+            stream.drain()
+        for _ in stream:
+            pass
+        assert [len(choice.message.content) for choice in stream.result.choices] == [1500] * 3
+
+
 def test_the_limit_is_what_the_context_leaves() -> None:
     engine = Scripted("ab")
     engine.context_length = 10

@@ -98,14 +98,14 @@ class EngineRun(ModelRun[Answers]):
     def _cut(self, row: int, output: EngineOutput, sampling: SamplingParams) -> bool:
         """Cut what comes behind an id that ends the answer, or the limit; an engine may not know them."""
         ids, ends = output.token_ids, sampling.stop_token_ids
-        most, reason = len(ids), output.finish_reason
-        if sampling.max_tokens is not None and (left := self._left(row)) < most:
-            most, reason = left, "length"
-        if ends and (end := next((at for at, id in enumerate(ids[:most]) if id in ends), None)) is not None:
+        most = len(ids) if sampling.max_tokens is None else self._left(row)
+        if most >= len(ids) and not ends:
+            return False
+        reason = output.finish_reason if most >= len(ids) else "length"
+        if (end := next((at for at, id in enumerate(ids[:most]) if id in ends), None)) is not None:
             most, reason = end + 1, "stop"
-        is_cut = most < len(ids) or (bool(ends) and reason == "stop")
         output.token_ids, output.logprobs, output.finish_reason = ids[:most], output.logprobs[:most], reason
-        return is_cut
+        return most < len(ids) or reason == "stop"
 
     def _left(self, row: int) -> int:
         """How many ids an answer may still have."""
@@ -180,17 +180,18 @@ class EngineRun(ModelRun[Answers]):
 
     async def _wait_for_room(self) -> None:
         """Wait until the client has taken some of the deltas; meanwhile the engine's connection fills up."""
-        self._has_room = asyncio.Event()
         while len(self.channel) >= _MOST_WAITING:
-            await self._has_room.wait()
-            self._has_room.clear()
-        self._has_room = None
+            self._has_room = has_room = self._has_room or asyncio.Event()  # of all answers
+            if len(self.channel) < _MOST_WAITING:
+                break  # they were taken before the event was there
+            await has_room.wait()
 
     def taken(self) -> None:
         """The consumer has taken deltas."""
-        if self._has_room is not None:
+        has_room, self._has_room = self._has_room, None
+        if has_room is not None:
             with contextlib.suppress(RuntimeError):  # the loop is closed
-                self.loop.call_soon_threadsafe(self._has_room.set)
+                self.loop.call_soon_threadsafe(has_room.set)
 
     @property
     def usage(self) -> Usage:
