@@ -182,6 +182,23 @@ def test_an_engine_is_waited_for(folder: str, monkeypatch: pytest.MonkeyPatch) -
         assert connect(url, format="hermes").inference_name == "small"
 
 
+def test_one_of_several_that_answers_is_enough(folder: str) -> None:
+    with answering(engines(folder)["vllm"]) as (url, _):
+        model = connect(["http://127.0.0.1:1", url], format="hermes", wait_s=0)
+        assert str(model.engine) == f"vLLM at http://127.0.0.1:1, vLLM at {url}"
+        assert model.context_length == 99
+
+
+@pytest.mark.parametrize("answer", [{}, [], {"tokens": "abc"}, {"tokens": ["a"]}, {"tokens": [2**70]}])
+def test_an_engine_that_tokenizes_into_no_ids(answer: Any, folder: str) -> None:
+    paths = engines(folder)["llamacpp"]
+    with answering(paths) as (url, _):
+        model = connect(url, format="hermes", wait_s=0)
+        paths["/tokenize"] = (200, answer)
+        with pytest.raises(EngineError, match="token"):
+            model.tokenize("a")
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

@@ -6,6 +6,7 @@ import contextlib
 import json
 import math
 import os
+import re
 import selectors
 import subprocess
 import sys
@@ -27,6 +28,7 @@ ANSWER_BYTES = 32 << 20
 # A thread that is given up gets its exception between two waits.
 _LONGEST_WAIT_S = 0.2
 
+_HALF = re.compile("[\ud800-\udfff]")
 _CHILD = Path(__file__).with_name("child.py")
 _ENDED = "the chat template ended its process; it needs too much memory or time, or crashes Python"
 
@@ -167,7 +169,7 @@ class Sandbox:
 
 def _rendering(item: dict[str, str]) -> Rendering:
     text = item.get("text")
-    if text is not None and any("\ud800" <= letter <= "\udfff" for letter in text):
+    if text is not None and _HALF.search(text) is not None:
         return None, "it writes half a surrogate pair"
     return text, item.get("error", "")
 

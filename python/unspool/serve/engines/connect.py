@@ -18,6 +18,7 @@ from unspool.serve.check_reading import check_reading
 from unspool.serve.engines.engine import Engine
 from unspool.serve.engines.engine_model import EngineModel
 from unspool.serve.engines.http import EngineHttp
+from unspool.serve.engines.http_engine import HttpEngine
 from unspool.serve.engines.llama_cpp import LlamaCpp
 from unspool.serve.engines.openai_completions import Completions, VLlm
 from unspool.serve.engines.replicas import Replicas
@@ -53,7 +54,7 @@ def connect(
 ) -> EngineModel:
     """Ask an engine what it serves, and read the model's tokenizer.
 
-    Waits until the engine answers.
+    Waits until the engine answers; of several, until one does.
 
     Args:
         urls: The engine's address, or those of several with the same model.
@@ -77,13 +78,14 @@ def connect(
     if not addresses:
         raise ArgumentError("there is no engine; pass its URL")
     end_s = None if wait_s is None else time.monotonic() + wait_s
-    engines = [_when_it_answers(lambda at=at: _engine_at(at, kind, model), end_s) for at in addresses]  # type: ignore[misc]
+    first = _first_that_answers(addresses, lambda http: _engine_at(http, kind, model), end_s)
+    engines = [first.at(http) for http in addresses]
     template = None if chat_template is None else Path(chat_template).read_text(encoding="utf-8")
-    files = _read_files(engines[0], tokenizer, template)
+    files = _read_files(first, tokenizer, template)
     read = ChatTokenizer(
         files, trust_template=trust_template or template is not None, template_timeout_s=template_timeout_s
     )
-    _compare(engines[0], read)
+    _compare(first, read)
     check_reading(read, format, reasoning)
     with contextlib.suppress(Exception):  # there may be no template, or it refuses this
         # The process of a template starts now, and not for the first client.
@@ -93,22 +95,30 @@ def connect(
     )
 
 
-def _when_it_answers(ask: Callable[[], Engine], end_s: float | None) -> Engine:
-    """What `ask` returns, once the engine has loaded."""
+def _first_that_answers(
+    addresses: Sequence[EngineHttp], ask: Callable[[EngineHttp], HttpEngine], end_s: float | None
+) -> HttpEngine:
+    """What `ask` returns for the first engine that has loaded."""
     is_first = True
     while True:
-        try:
-            return ask()
-        except EngineError as error:
-            if not error.is_retryable or (end_s is not None and time.monotonic() >= end_s):
-                raise
-            if is_first:
-                _log.info("waiting: %s", error)
-            is_first = False
-            time.sleep(_PAUSE_S)
+        problem: EngineError | None = None
+        for http in addresses:
+            try:
+                return ask(http)
+            except EngineError as error:
+                problem = problem or error
+                if not error.is_retryable:
+                    raise
+        assert problem is not None
+        if end_s is not None and time.monotonic() >= end_s:
+            raise problem
+        if is_first:
+            _log.info("waiting: %s", problem)
+        is_first = False
+        time.sleep(_PAUSE_S)
 
 
-def _engine_at(http: EngineHttp, kind: Kind | None, model: str | None) -> Engine:
+def _engine_at(http: EngineHttp, kind: Kind | None, model: str | None) -> HttpEngine:
     kind = kind or _kind_of(http)
     if kind == "llamacpp":
         return LlamaCpp(http)

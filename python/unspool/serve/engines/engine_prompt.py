@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from unspool._core import Vocabulary
-from unspool.errors import ArgumentError
+from unspool.errors import ArgumentError, EngineError
 from unspool.generation.prompts.chat_template import render_messages
 from unspool.generation.prompts.prompt import Prompt, text_of_ids
 from unspool.serve.engines.engine import Engine
@@ -74,17 +75,22 @@ class PromptReader:
         else:
             raise ArgumentError("the prompt is empty, or neither text nor messages nor token ids")
         ids = self.encode(text, adds_special_tokens) if self._engine.gives_ids else None
-        if not text or ids == []:
+        if not text or (ids is not None and not ids):
             raise ArgumentError("the prompt is empty; send at least one token")
         return EnginePrompt(text, ids, adds_special_tokens)
 
-    def encode(self, text: str, adds_special_tokens: bool = False) -> list[int] | None:
-        """The ids of a text; None: neither the tokenizer nor the engine encodes."""
+    def encode(self, text: str, adds_special_tokens: bool = False) -> array[int] | None:
+        """The ids of a text, 8 bytes each; None: neither the tokenizer nor the engine encodes."""
         encode = getattr(self._tokenizer, "encode", None)
         found = None if encode is None else encode(text, add_special_tokens=adds_special_tokens)
         if found is None:
-            return self._engine.tokenize(text, adds_special_tokens)
-        return list(getattr(found, "ids", found))  # `tokenizers` has an Encoding
+            found = self._engine.tokenize(text, adds_special_tokens)
+        if found is None:
+            return None
+        try:
+            return array("q", getattr(found, "ids", found))  # `tokenizers` has an Encoding
+        except (TypeError, OverflowError) as error:
+            raise EngineError(f"the engine tokenizes a text into what is no id: {error}") from None
 
     def end_of(self, prompt: EnginePrompt) -> str | None:
         """The end of a prompt as text; None if it is not known."""

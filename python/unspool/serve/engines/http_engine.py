@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+import copy
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from unspool.serve.engines.engine import Engine
 from unspool.serve.engines.http import EngineHttp
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["HttpEngine"]
 
@@ -26,6 +30,12 @@ class HttpEngine(Engine):
 
     def __init__(self, http: EngineHttp) -> None:
         self._http: Any = http
+
+    def at(self, http: EngineHttp) -> Self:
+        """The same model at another address."""
+        other = copy.copy(self)
+        other._http = http
+        return other
 
     async def check_ready(self) -> None:
         """As of `Engine`."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from unspool.errors import EngineError
 from unspool.serve.engines.engine import EngineLogprob, EngineOutput, EngineRequest
 from unspool.serve.engines.http import EngineHttp
 from unspool.serve.engines.http_engine import HttpEngine
@@ -120,7 +121,10 @@ class LlamaCpp(HttpEngine):
     def tokenize(self, text: str, add_special_tokens: bool) -> list[int] | None:
         """The ids of a text, by the engine."""
         body = {"content": text, "add_special": add_special_tokens, "parse_special": True}
-        tokens: list[int] = self._http.ask("/tokenize", body)["tokens"]
+        found = self._http.ask("/tokenize", body)
+        tokens = found.get("tokens") if isinstance(found, dict) else None
+        if not isinstance(tokens, list):
+            raise EngineError(f"{self} answers /tokenize without tokens")
         return tokens
 
 
