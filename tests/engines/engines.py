@@ -84,6 +84,7 @@ def _vllm(stage: Stage) -> _Played:
     from unspool.serve.engines import connect
 
     flags = ("--load-format", "auto", "--max-model-len", str(len(stage.book.following)))
+    flags += ("--enable-prompt-tokens-details",)
     # Without a reasoning parser: with one, vLLM holds to a grammar only behind the reasoning that its own parser finds.
     server = Server(stage.write_model(), "scripted", *flags)
     try:

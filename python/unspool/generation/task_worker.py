@@ -35,7 +35,9 @@ class TaskWorker(Worker):
         self._job: Callable[[], Coroutine[Any, Any, None]] | None = job
         self._loop = loop or background_loop()
         self._task: asyncio.Task[None] | None = None
-        self._has_ended = threading.Event()
+        # Held until the end; an Event takes a kilobyte.
+        self._running = threading.Lock()
+        self._running.acquire()
 
     def start(self) -> None:
         """Start the task, from any thread."""
@@ -49,12 +51,17 @@ class TaskWorker(Worker):
 
     def join(self, grace_s: float) -> bool:
         """Wait for the end, at most `grace_s` seconds, unless the loop itself would wait."""
-        return self._has_ended.wait(0 if asyncio._get_running_loop() is self._loop else grace_s)
+        if asyncio._get_running_loop() is self._loop:
+            grace_s = 0
+        if self._running.acquire(timeout=grace_s):
+            self._running.release()
+            return True
+        return False
 
     @property
     def is_alive(self) -> bool:
         """Whether the job is still running."""
-        return not self._has_ended.is_set()
+        return self._running.locked()
 
     def _call(self, function: Callable[[], None]) -> bool:
         """Have the loop call it; False if the loop is closed."""
@@ -89,7 +96,7 @@ class TaskWorker(Worker):
     def _end(self) -> None:
         self._channel.close()
         self._task = None
-        self._has_ended.set()
+        self._running.release()
 
 
 class _Background:

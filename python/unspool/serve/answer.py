@@ -123,25 +123,32 @@ class Answer:
             await self._refuse(error, scope, receive, send)
 
     async def _run(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async with contextlib.AsyncExitStack() as stack:
+        limits = self._state.limits
+        if not limits.take():
             async with self._silence_filled(send):
-                await stack.enter_async_context(self._state.limits.turn())
+                await limits.wait()
+        try:
             self._metrics.got_turn()
-            stream = await self._state.preparing.run(self._start, discard=lambda stream: stream.cancel())
-            if self._recording is not None:
-                self._recording.stream = stream
-            try:
-                async with contextlib.aclosing(self._pulses(stream)) as beats:
-                    if self._request.stream:
-                        await self._send_events(stream, beats, send)
-                    else:
-                        body = await self._collect(stream, beats)
-                        self._request.keep(body)
-                        self._is_whole = True
-                        await Response(body, media_type="application/json")(scope, receive, send)
-            finally:  # also if the client has left: its model stops
-                await stream.aclose()
-                self._metrics.got_result(stream.result)
+            await self._generate(scope, receive, send)
+        finally:
+            limits.give_back()
+
+    async def _generate(self, scope: Scope, receive: Receive, send: Send) -> None:
+        stream = await self._state.preparing.run(self._start, discard=lambda stream: stream.cancel())
+        if self._recording is not None:
+            self._recording.stream = stream
+        try:
+            async with contextlib.aclosing(self._pulses(stream)) as beats:
+                if self._request.stream:
+                    await self._send_events(stream, beats, send)
+                else:
+                    body = await self._collect(stream, beats)
+                    self._request.keep(body)
+                    self._is_whole = True
+                    await Response(body, media_type="application/json")(scope, receive, send)
+        finally:  # also if the client has left: its model stops
+            await stream.aclose()
+            self._metrics.got_result(stream.result)
 
     @contextlib.asynccontextmanager
     async def _silence_filled(self, send: Send) -> AsyncGenerator[None, None]:

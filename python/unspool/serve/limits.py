@@ -45,27 +45,21 @@ class Limits:
                 headers={"Retry-After": str(self._retry_after_s)},
             )
 
-    @contextlib.asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
-        """A turn, when it comes.
+    def take(self) -> bool:
+        """Take a turn; False if there is none now."""
+        try:
+            self._turns.acquire_nowait()
+        except anyio.WouldBlock:
+            return False
+        self._began()
+        return True
+
+    async def wait(self) -> None:
+        """Take a turn, when it comes.
 
         Raises:
             ApiError: 429, too many are waiting.
         """
-        try:
-            self._turns.acquire_nowait()
-        except anyio.WouldBlock:
-            await self._wait()
-        self.running_count += 1
-        self.on_change()
-        try:
-            yield
-        finally:
-            self.running_count -= 1
-            self.on_change()
-            self._turns.release()
-
-    async def _wait(self) -> None:
         self.check_room()
         self.waiting_count += 1
         self.on_change()
@@ -74,3 +68,24 @@ class Limits:
         finally:
             self.waiting_count -= 1
             self.on_change()
+        self._began()
+
+    def give_back(self) -> None:
+        """End a turn."""
+        self.running_count -= 1
+        self.on_change()
+        self._turns.release()
+
+    @contextlib.asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """A turn, when it comes; raises as of `wait`."""
+        if not self.take():
+            await self.wait()
+        try:
+            yield
+        finally:
+            self.give_back()
+
+    def _began(self) -> None:
+        self.running_count += 1
+        self.on_change()

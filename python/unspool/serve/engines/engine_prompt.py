@@ -80,7 +80,7 @@ class PromptReader:
         return EnginePrompt(text, ids, adds_special_tokens)
 
     def encode(self, text: str, adds_special_tokens: bool = False) -> array[int] | None:
-        """The ids of a text, 8 bytes each; None: neither the tokenizer nor the engine encodes."""
+        """The ids of a text, 4 bytes each; None: neither the tokenizer nor the engine encodes."""
         encode = getattr(self._tokenizer, "encode", None)
         found = None if encode is None else encode(text, add_special_tokens=adds_special_tokens)
         if found is None:
@@ -88,7 +88,7 @@ class PromptReader:
         if found is None:
             return None
         try:
-            return array("q", getattr(found, "ids", found))  # `tokenizers` has an Encoding
+            return array("I", getattr(found, "ids", found))  # `tokenizers` has an Encoding
         except (TypeError, OverflowError) as error:
             raise EngineError(f"the engine tokenizes a text into what is no id: {error}") from None
 

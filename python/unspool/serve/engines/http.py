@@ -112,10 +112,11 @@ class EngineHttp:
         Raises:
             EngineError: The engine does not answer, refuses, breaks off, or sends what is no event.
         """
-        data, begun = msgspec.json.encode(body), b""
+        posted = self._session().post(self.url + path, data=msgspec.json.encode(body), headers=headers)
         del body  # a long prompt's ids
+        begun = b""
         try:
-            async with self._session().post(self.url + path, data=data, headers=headers) as response:
+            async with posted as response:
                 if response.status != 200:
                     raise self._refused(response.status, await response.content.read(_MOST_ERROR_BYTES))
                 while chunk := await response.content.readany():
