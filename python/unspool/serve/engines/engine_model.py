@@ -291,7 +291,7 @@ class EngineModel:
         return (
             None
             if ids is None
-            else ReasoningLimit(most, ids, lambda ids: grammar_behind(EnginePrompt(None, ids)))
+            else ReasoningLimit(most, list(ids), lambda ids: grammar_behind(EnginePrompt(None, ids)))
         )
 
     def _choose_format(self, tools: Any) -> tuple[Any, str | bool | None]:
