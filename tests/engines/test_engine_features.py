@@ -142,7 +142,13 @@ def test_a_client_that_leaves_stops_the_engine(served: Served) -> None:
         pytest.skip("it has no slots")
     # Whatever the script has, it writes a letter.
     most = served.model.context_length - 16
-    endless = {"logit_bias": {"97": 100}, "max_tokens": most, "temperature": 0, "stream": True}
+    endless = {
+        "logit_bias": {"97": 100},
+        "ignore_eos": True,
+        "max_tokens": most,
+        "temperature": 0,
+        "stream": True,
+    }
     body = {"model": "m", "prompt": "x", **endless}
     was_running = False
     for _ in range(10):  # on a busy machine the answer may have ended before it is asked for
