@@ -539,7 +539,8 @@ def test_a_timeout_comes_although_the_model_is_stuck(generator: Any, name: str) 
     assert 0.4 < time.monotonic() - begin < 8  # within 50 ms on a quiet machine; the model is stuck for 10 s
     assert isinstance(raised.value, (TimeoutError, queue.Empty))
     assert "".join(got) == letters(2)
-    assert stream.is_running
+    # In a batch, a thread of all requests runs the model, and the stream's own need not wait for it.
+    assert stream.is_running or generator.backend == "batched"
     pace.go_on.set()
     assert wait_for(lambda: not stream.is_running)
     assert pace.steps <= 4

@@ -117,7 +117,7 @@ def test_nearly_every_class_is_made() -> None:
     assert set(CLASSES) - set(MADE) <= {
         "Bridge", "ConditioningHook", "DeltaStream", "Detection", "Dropped", "Evidence", "FormatFile", "PrefillReport",
         "PrefillScope", "PromptOutput", "GrammarMatcher", "SampleState", "SlowDetokenizer", "StreamGenerator", "StreamMetrics", "StreamResult",
-        "ContextLengthError", "PreCompileConfig", "InferenceConfig",
+        "ContextLengthError", "PreCompileConfig", "InferenceConfig", "ChatTokenizer",
     }  # fmt: skip
 
 
