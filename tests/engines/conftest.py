@@ -18,7 +18,14 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Stage:
     return write_book(tmp_path_factory.mktemp("scripted"), [*SUITE, *CUSTOM])
 
 
-@pytest.fixture(scope="session", params=list(ENGINES))
+# Plain `pytest` has all turns through llama.cpp and SGLang's shapes, and a quarter of the rest.
+_ALWAYS = ("llama.cpp", "SGLang's shapes", "vLLM")
+_PARAMS = [
+    pytest.param(name, marks=() if name in _ALWAYS else pytest.mark.rest(but_one_in=4)) for name in ENGINES
+]
+
+
+@pytest.fixture(scope="session", params=_PARAMS)
 def served(request: Any, stage: Stage) -> Iterator[Served]:
     """Our server in front of each engine."""
     with serving(request.param, stage) as found:
