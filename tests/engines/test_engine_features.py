@@ -141,7 +141,7 @@ def test_a_client_that_leaves_stops_the_engine(served: Served) -> None:
     if served.running is None:
         pytest.skip("it has no slots")
     # Whatever the script has, it writes a letter.
-    most = served.model.context_length - 16
+    most = served.model.context_length - 80
     endless = {
         "logit_bias": {"97": 100},
         "ignore_eos": True,
@@ -149,7 +149,8 @@ def test_a_client_that_leaves_stops_the_engine(served: Served) -> None:
         "temperature": 0,
         "stream": True,
     }
-    body = {"model": "m", "prompt": "x", **endless}
+    # Of one token, vLLM's build for CPUs dies on some processors.
+    body = {"model": "m", "prompt": "x" * 64, **endless}
     was_running = False
     for _ in range(10):  # on a busy machine the answer may have ended before it is asked for
         with httpx.stream("POST", f"{served.url}/v1/completions", json=body, timeout=30) as answer:
