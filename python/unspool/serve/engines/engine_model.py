@@ -84,6 +84,7 @@ class EngineModel:
         self._left_out: LeftOutIds | None = None
         if engine.leaves_out_ids and self._vocabulary is not None:
             self._left_out = LeftOutIds(self._vocabulary)
+        self._chosen: tuple[Any, str | bool | None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self.failure: EngineError | None = None
 
@@ -140,6 +141,7 @@ class EngineModel:
         other = copy.copy(self)
         other.format = self.format if format is None else format
         other.reasoning = self.reasoning if reasoning is None else reasoning
+        other._chosen = None
         return other
 
     def tokenize(
@@ -297,7 +299,9 @@ class EngineModel:
     def _choose_format(self, tools: Any) -> tuple[Any, str | bool | None]:
         if self.format == "auto" and not tools and not getattr(self.tokenizer, "chat_template", None):
             return "none", None
-        return choose_format(self.format, self.tokenizer, self.reasoning)
+        if self._chosen is None:  # looking at the template takes as long as rendering it
+            self._chosen = choose_format(self.format, self.tokenizer, self.reasoning)
+        return self._chosen
 
 
 def _check_text_alone(sampling: SamplingParams, stop_in: StopIn, strict_markers: bool) -> None:

@@ -32,9 +32,7 @@ _RETRYABLE = frozenset({429, 502, 503, 504})
 # Statuses that are the client's to mend; 401, 403 and 404 are the operator's.
 _OF_THE_REQUEST = frozenset({400, 413, 422, 429})
 
-
 _DONE = b"data: [DONE]"
-
 
 # As aiohttp, without the environment's proxies: an engine is near.
 _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -85,7 +83,7 @@ class EngineHttp:
             raise self._refused(error.code, error.read(_MOST_ERROR_BYTES)) from None
         except (OSError, http.client.HTTPException) as error:
             raise self._unreachable(error) from None
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise EngineError(f"the engine at {self.url}{path} answers with no JSON: {error}") from None
 
     async def get(self, path: str) -> None:
