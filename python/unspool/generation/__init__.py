@@ -1,9 +1,11 @@
 """Running a model and consuming its deltas."""
 
+from unspool.generation.answers import Answers
 from unspool.generation.delta_stream import DeltaStream
 from unspool.generation.generate import generate
 from unspool.generation.hooks import ConditioningHook
 from unspool.generation.logprobs import TokenLogprob
+from unspool.generation.model_run import ModelRun
 from unspool.generation.prefill.context_limit import POSITION_NAMES, model_positions
 from unspool.generation.prompts.sandboxed_template import SandboxedTemplate
 from unspool.generation.result import Choice, StreamMetrics, StreamResult, Usage
@@ -13,10 +15,12 @@ from unspool.generation.worker import active_workers
 
 __all__ = [
     "POSITION_NAMES",
+    "Answers",
     "Choice",
     "ConditioningHook",
     "DeltaStream",
     "GenerationDefaults",
+    "ModelRun",
     "SamplingParams",
     "SandboxedTemplate",
     "StreamGenerator",
