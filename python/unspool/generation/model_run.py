@@ -7,7 +7,7 @@ import contextlib
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from unspool._core import DeltaChannel
 from unspool.errors import ChannelCancelledError
@@ -17,10 +17,6 @@ from unspool.generation.result import Choice, StreamResult, Usage, measure
 from unspool.streams.recording.answer import ParserSetup, record_answer
 
 __all__ = ["ModelRun"]
-
-_NO_REPORT = PrefillReport(
-    None, runtime_eligible=False, applied=False, activation_reason="the prompt has not been read"
-)
 
 # The consumer has left, or the task that runs the model is cancelled.
 _LEFT = (ChannelCancelledError, asyncio.CancelledError)
@@ -42,6 +38,9 @@ class ModelRun(Generic[A]):
         cached_tokens: How many of them were in a prefix cache; None: not known.
         broken_off: The finish reason if the model did not end by itself.
     """
+
+    #: Why no prefill of ours has run the prompt.
+    no_prefill_reason: ClassVar[str] = "the prompt has not been read"
 
     channel: DeltaChannel
     answers: A
@@ -88,7 +87,9 @@ class ModelRun(Generic[A]):
     @property
     def report(self) -> PrefillReport:
         """How the prompt was run."""
-        return _NO_REPORT
+        return PrefillReport(
+            None, runtime_eligible=False, applied=False, activation_reason=self.no_prefill_reason
+        )
 
     def prompt_of(self, row: int) -> str | Sequence[int]:  # noqa: ARG002
         """The prompt of an answer, for its record."""

@@ -31,6 +31,8 @@ class DemoRun(ModelRun[Answers]):
         delay_s: How long a step takes.
     """
 
+    no_prefill_reason = "a demo reads no prompt"
+
     scripts: Sequence[Script]
     delay_s: float
 

@@ -35,13 +35,14 @@ class EngineRun(ModelRun[Answers]):
         left_out: Finds the ids that the engine leaves out.
     """
 
+    no_prefill_reason = "the engine reads the prompt"
+
     engine: Engine
     requests: Sequence[EngineRequest]
     loop: asyncio.AbstractEventLoop
     vocabulary: Vocabulary | None = None
     limit: ReasoningLimit | None = None
     left_out: LeftOutIds | None = None
-    cached_tokens: int | None = None
     _thought: dict[int, int] = field(default_factory=dict)  # tokens of each answer's reasoning
     _told_tokens: dict[int, int] = field(default_factory=dict)
     _has_room: asyncio.Event | None = None
