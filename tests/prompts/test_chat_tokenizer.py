@@ -14,7 +14,7 @@ import unspool
 from unspool import ArgumentError, ChatTokenizer, Detokenizer, Vocabulary, VocabularyError
 
 pytest.importorskip("jinja2")
-pytest.importorskip("transformers")
+pytest.importorskip("transformers", minversion="5", reason="today's transformers is the measure")
 
 from transformers import AutoTokenizer
 

@@ -22,7 +22,7 @@ else:
     import tomli as tomllib
 
 pytest.importorskip("jinja2")
-pytest.importorskip("transformers")
+pytest.importorskip("transformers", minversion="5", reason="today's transformers is the measure")
 
 from ..learning import templates as of_learning
 from ..tiny_models import make_byte_tokenizer
