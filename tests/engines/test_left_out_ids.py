@@ -68,3 +68,12 @@ def test_broken_bytes_become_what_a_decoder_shows(data: list[int]) -> None:
 def test_a_marker_behind_a_character_is_no_part_of_it() -> None:
     assert LEFT_OUT.find("é", [MARKER], 2) == [0xC3, 0xA9]
     assert LEFT_OUT.find("", [MARKER], 1) == []
+
+
+def test_what_an_engine_says_costs_little() -> None:
+    """It may send any text, and any count."""
+    letters = Vocabulary({b"a" * size: size for size in range(2, 30, 2)} | {b"b": 1}, [], is_bytes=True)
+    left_out = LeftOutIds(letters)
+    for count in (1, 15, 16, 17, 1000, 10**9):
+        for text in ("a" * 10**6 + "b", "a" * 999 + "b", "ab" * 5000):
+            assert len(left_out.find(text, [1], count)) <= 1024

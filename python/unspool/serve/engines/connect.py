@@ -171,8 +171,12 @@ def _read_files(engine: Engine, named: str | None, template: str | None) -> Toke
 
 def _compare(engine: Engine, tokenizer: ChatTokenizer) -> None:
     """Warn if the engine reads a text in other ids than the tokenizer here."""
-    ours, theirs = tokenizer.encode(_PROBE, add_special_tokens=False), engine.tokenize(_PROBE, False)
-    if ours is not None and theirs is not None and ours != theirs:
+    ours = tokenizer.encode(_PROBE, add_special_tokens=False)
+    theirs = None
+    if ours is not None:
+        with contextlib.suppress(EngineError):  # it may not tokenize for others
+            theirs = engine.tokenize(_PROBE, False)
+    if theirs is not None and ours != theirs:
         _log.warning(
             "'%s' is not the tokenizer of %s: '%s' has the ids %s here and %s there",
             tokenizer.name_or_path, engine, _PROBE, ours, theirs,

@@ -10,6 +10,9 @@ __all__ = ["LeftOutIds"]
 
 # Longer tokens do not end within a character, but for letters before it.
 _MOST_BYTES = 32
+# What is looked at of an event, whatever an engine says: of its text, and how many tokens are matched in number.
+_MOST_TEXT = 1024
+_MOST_COUNT = 16
 
 
 class LeftOutIds:
@@ -43,19 +46,31 @@ class LeftOutIds:
             data = data[: -len(own)]
         elif shown and text.endswith(shown):  # bytes that are no character
             data = text[: -len(shown)].encode("utf-8", "replace")
-        data = data[-_MOST_BYTES * count :]
-        return self._split(data, count) or self._greedy(data)
+        data = data[-min(_MOST_BYTES * count, _MOST_TEXT) :]
+        return (self._split(data, count) if count <= _MOST_COUNT else []) or self._greedy(data)
 
     def _split(self, data: bytes, count: int) -> list[int]:
         """The bytes as exactly so many tokens, the longest first; [] if they cannot be."""
-        if count <= 0 or not data:
+        lengths = range(_MOST_BYTES, 0, -1)
+        # From which places so many tokens reach the end, for 0, 1, … tokens.
+        places = [{len(data)}]
+        for _ in range(count):
+            behind = places[-1]
+            places.append(
+                {
+                    at
+                    for at in range(len(data))
+                    if any(at + n in behind and data[at : at + n] in self._ids for n in lengths)
+                }
+            )
+        if 0 not in places[count]:
             return []
-        if count == 1:
-            return [self._ids[data]] if data in self._ids else []
-        for length in range(min(len(data) - count + 1, _MOST_BYTES), 0, -1):
-            if data[:length] in self._ids and (rest := self._split(data[length:], count - 1)):
-                return [self._ids[data[:length]], *rest]
-        return []
+        found, at = [], 0
+        for behind in reversed(places[:count]):
+            length = next(n for n in lengths if at + n in behind and data[at : at + n] in self._ids)
+            found.append(self._ids[data[at : at + length]])
+            at += length
+        return found
 
     def _greedy(self, data: bytes) -> list[int]:
         found = []
