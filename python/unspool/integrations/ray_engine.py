@@ -17,7 +17,7 @@ except ImportError as error:
     raise ImportError(f"{error}; pip install 'unspool[ray]'") from None
 
 from unspool.errors import EngineError
-from unspool.serve.engines.openai_completions import VLlm
+from unspool.serve.engines.vllm import VLlm
 
 __all__ = ["DeploymentEngine"]
 

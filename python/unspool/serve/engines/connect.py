@@ -15,14 +15,15 @@ from unspool.errors import ArgumentError, EngineError, UnspoolError
 from unspool.generation.prompts.chat_tokenizer import ChatTokenizer
 from unspool.generation.prompts.tokenizer_files import TokenizerFiles, read_tokenizer
 from unspool.serve.check_reading import check_reading
+from unspool.serve.engines.completions import Completions
 from unspool.serve.engines.engine import Engine
 from unspool.serve.engines.engine_model import EngineModel
 from unspool.serve.engines.http import EngineHttp
 from unspool.serve.engines.http_engine import HttpEngine
 from unspool.serve.engines.llama_cpp import LlamaCpp
-from unspool.serve.engines.openai_completions import Completions, VLlm
 from unspool.serve.engines.replicas import Replicas
 from unspool.serve.engines.sglang import SgLang
+from unspool.serve.engines.vllm import VLlm
 
 __all__ = ["Kind", "connect"]
 

@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import ClassVar
 
 from unspool.generation.sampling_params import SamplingParams
 from unspool.writing.grammar.result import Grammar, Syntax
@@ -81,9 +80,9 @@ class Engine(ABC):
             as "bos_token".
     """
 
-    grammar_syntax: ClassVar[Syntax | None] = None
-    gives_ids: ClassVar[bool] = True
-    leaves_out_ids: ClassVar[bool] = False
+    grammar_syntax: Syntax | None = None
+    gives_ids: bool = True
+    leaves_out_ids: bool = False
     context_length: int | None = None
     model_name: str | None = None
     tokenizer_name: str | None = None

@@ -29,8 +29,8 @@ class Replicas(Engine):
     def __init__(self, engines: Sequence[Engine]) -> None:
         first = engines[0]
         self.engines = engines
-        self.grammar_syntax, self.gives_ids = first.grammar_syntax, first.gives_ids  # type: ignore[misc]
-        self.leaves_out_ids = first.leaves_out_ids  # type: ignore[misc]
+        self.grammar_syntax, self.gives_ids = first.grammar_syntax, first.gives_ids
+        self.leaves_out_ids = first.leaves_out_ids
         lengths = [engine.context_length for engine in engines if engine.context_length is not None]
         self.context_length = min(lengths, default=None)
         self.model_name = first.model_name

@@ -1,4 +1,4 @@
-"""The completions of OpenAI's API: vLLM's, with ids; any other server's, as text."""
+"""The completions of OpenAI's API, as text, by any server."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import Any
 import msgspec
 
 from unspool.errors import EngineError
-from unspool.serve.engines.engine import EngineLogprob, EngineOutput, EngineRequest
+from unspool.serve.engines.engine import EngineOutput, EngineRequest
 from unspool.serve.engines.http import EngineHttp
 from unspool.serve.engines.http_engine import HttpEngine
 from unspool.serve.engines.sampling_fields import sampling_fields
 from unspool.serve.engines.session import session_headers
 
-__all__ = ["Completions", "VLlm"]
+__all__ = ["PLAIN_NAMES", "Chunk", "Completions", "Logprobs"]
 
-_PLAIN_NAMES = {
+#: Parameters that have the same name in the API.
+PLAIN_NAMES = {
     name: name
     for name in (
         "max_tokens",
@@ -28,18 +29,12 @@ _PLAIN_NAMES = {
         "logit_bias",
     )
 }
-_VLLM_NAMES = _PLAIN_NAMES | {
-    name: name
-    for name in (
-        "top_k", "min_p", "repetition_penalty", "min_tokens", "ignore_eos", "bad_words",
-        "allowed_token_ids",
-    )
-}  # fmt: skip
 _FINISH = {"length": "length"}
-_ID_NAME = "token_id:"
 
 
-class _Logprobs(msgspec.Struct):
+class Logprobs(msgspec.Struct):
+    """Of the tokens of a chunk."""
+
     tokens: list[str] = []
     token_logprobs: list[float | None] = []
     top_logprobs: list[dict[str, float] | None] | None = None
@@ -48,7 +43,7 @@ class _Logprobs(msgspec.Struct):
 class _Choice(msgspec.Struct):
     text: str = ""
     token_ids: list[int] | None = None
-    logprobs: _Logprobs | None = None
+    logprobs: Logprobs | None = None
     finish_reason: str | None = None
 
 
@@ -62,13 +57,15 @@ class _Usage(msgspec.Struct):
     prompt_tokens_details: _Details | None = None
 
 
-class _Chunk(msgspec.Struct):
+class Chunk(msgspec.Struct):
+    """An event of a stream; the fields that only vLLM has are among them."""
+
     choices: list[_Choice] = []
     usage: _Usage | None = None
     error: Any = None
 
 
-_decoder = msgspec.json.Decoder(_Chunk)
+_decoder = msgspec.json.Decoder(Chunk)
 
 
 class Completions(HttpEngine):
@@ -82,7 +79,7 @@ class Completions(HttpEngine):
     label = "completions"
     health = "/v1/models"
     gives_ids = False
-    _names = _PLAIN_NAMES
+    _names = PLAIN_NAMES
 
     def __init__(self, http: EngineHttp, model: str | None = None) -> None:
         super().__init__(http)
@@ -101,7 +98,7 @@ class Completions(HttpEngine):
         """As of `Engine`."""
         headers = session_headers(request.session)
         async for chunk in self._http.events("/v1/completions", self._body(request), _decoder, headers):
-            yield _output(chunk, request.sampling.logprobs)
+            yield self._output(chunk, request)
 
     def _body(self, request: EngineRequest) -> dict[str, Any]:
         body = sampling_fields(request.sampling, self._names)
@@ -117,55 +114,15 @@ class Completions(HttpEngine):
             "spaces_between_special_tokens": False,
         }
 
-
-class VLlm(Completions):
-    """Speaks to vLLM's /v1/completions, with ids in both directions."""
-
-    label = "vLLM"
-    health = "/health"
-    gives_ids = True
-    grammar_syntax = "structural_tag"
-    _names = _VLLM_NAMES
-
-    def _body(self, request: EngineRequest) -> dict[str, Any]:
-        body = super()._body(request)
-        if not request.wants_text:
-            body["return_token_ids"] = True
-        if request.sampling.logprobs is not None:
-            body |= {"logprobs": request.sampling.logprobs, "return_tokens_as_token_ids": True}
-        if request.grammar is not None:
-            body["structured_outputs"] = {"structural_tag": request.grammar.text}
-        return body
-
-
-def _output(chunk: _Chunk, top_count: int | None) -> EngineOutput:
-    usage, output = chunk.usage, EngineOutput()
-    if usage is not None:
-        details = usage.prompt_tokens_details
-        output.prompt_tokens, output.completion_tokens = usage.prompt_tokens, usage.completion_tokens
-        output.cached_tokens = None if details is None else details.cached_tokens
-    if chunk.choices:
-        choice = chunk.choices[0]
-        output.token_ids, output.text = choice.token_ids or (), choice.text
-        if choice.finish_reason is not None:
-            output.finish_reason = _FINISH.get(choice.finish_reason, "stop")
-        if top_count is not None and choice.logprobs is not None:
-            output.logprobs = _logprobs(choice.logprobs, top_count)
-    return output
-
-
-def _logprobs(found: _Logprobs, top_count: int) -> list[EngineLogprob]:
-    """Those of a chunk's ids, whose names are "token_id:17"."""
-    tops = found.top_logprobs or [None] * len(found.tokens)
-    made: list[EngineLogprob] = []
-    for value, top in zip(found.token_logprobs, tops, strict=False):
-        rivals = sorted((top or {}).items(), key=lambda item: -item[1])[:top_count]
-        made.append((float("-inf") if value is None else value, [(_id(name), it) for name, it in rivals]))
-    return made
-
-
-def _id(name: str) -> int:
-    digits = name.removeprefix(_ID_NAME)
-    if not digits.isdecimal():
-        raise EngineError(f"the engine names a token {name!r}, not by its id")
-    return int(digits)
+    def _output(self, chunk: Chunk, request: EngineRequest) -> EngineOutput:  # noqa: ARG002
+        usage, output = chunk.usage, EngineOutput()
+        if usage is not None:
+            details = usage.prompt_tokens_details
+            output.prompt_tokens, output.completion_tokens = usage.prompt_tokens, usage.completion_tokens
+            output.cached_tokens = None if details is None else details.cached_tokens
+        if chunk.choices:
+            choice = chunk.choices[0]
+            output.token_ids, output.text = choice.token_ids or (), choice.text
+            if choice.finish_reason is not None:
+                output.finish_reason = _FINISH.get(choice.finish_reason, "stop")
+        return output
