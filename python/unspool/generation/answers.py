@@ -29,7 +29,7 @@ class Answers:
         stop_reasons: The stop strings that ended answers before their parsers saw them.
     """
 
-    def __init__(self, parsers: Sequence[TokenStreamer | Parser], has_logprobs: bool = False) -> None:
+    def __init__(self, parsers: Sequence[Parser], has_logprobs: bool = False) -> None:
         self.parsers = parsers
         self.token_ids: list[array[int]] = [array("q") for _ in parsers]
         self.texts: list[list[str]] = [[] for _ in parsers]

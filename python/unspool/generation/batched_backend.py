@@ -86,7 +86,6 @@ class ModelBatch:
                 f"backend='batched' cannot run this model: {error}; use backend='native', or fewer cache_tokens"
             ) from error
         _in_use.add(self)
-        weakref.finalize(self, _stop, self._manager).atexit = False
 
     def run(
         self,
@@ -118,8 +117,8 @@ class ModelBatch:
         prompt: list[int] = prepared.prompt_ids[0].tolist()
         try:
             for lane in waiting:
-                for first in list(lanes.values())[:1]:
-                    self._wait(first.has_begun, is_cancelled)
+                if lanes:
+                    self._wait(waiting[0].has_begun, is_cancelled)
                 lanes[self._add(prompt, lane)] = lane
             for lane in lanes.values():
                 self._wait(lane.is_over, is_cancelled)
@@ -136,7 +135,6 @@ class ModelBatch:
             if not self._manager.is_running():
                 if self._manager.background_thread_status.fatal_error is not None:
                     self._manager = self._make_manager()
-                    weakref.finalize(self, _stop, self._manager).atexit = False
                 self._manager.start()  # from a worker, whose daemon flag and inference mode its thread has too
             lane.manager = self._manager
             self._chooser.add(id, lane)
@@ -159,6 +157,7 @@ class ModelBatch:
             continuous_batching_config=self._config,
         )
         manager.logit_processor = self._chooser
+        weakref.finalize(self, _stop, manager).atexit = False
         return manager
 
 

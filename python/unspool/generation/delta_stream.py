@@ -10,8 +10,6 @@ from unspool.errors import StreamError
 from unspool.streams.channel_stream import ChannelStream
 
 if TYPE_CHECKING:
-    from typing import TypeGuard
-
     from unspool.core.stream.message import Message
     from unspool.generation.logprobs import TokenLogprob
     from unspool.generation.model_run import ModelRun
@@ -48,22 +46,12 @@ class DeltaStream(ChannelStream):
         worker.start()
         return stream
 
-    def drain(self) -> list[Delta]:
-        """Return the deltas that are ready, without waiting."""
-        deltas = super().drain()
-        self._run.taken()
-        return deltas
-
     def drain_to(self, writer: WireWriter) -> bytes:
         """Return the bytes of the deltas that are ready, without waiting.
 
         Without log-probabilities, no delta becomes a Python object.
         """
-        if self.has_logprobs:
-            return self.write_to(writer, self.drain())
-        written = super().drain_to(writer)
-        self._run.taken()
-        return written
+        return self.write_to(writer, self.drain()) if self.has_logprobs else super().drain_to(writer)
 
     def write_to(self, writer: WireWriter, deltas: list[Delta]) -> bytes:
         """Return the bytes of drained deltas, with the log-probabilities of their ids if there are any.
@@ -156,9 +144,9 @@ class DeltaStream(ChannelStream):
         """The result so far; complete, and built once, after the iteration has ended."""
         return self._run.result()
 
-    def _takes(self, delta: Delta | None) -> TypeGuard[Delta]:
+    def _note_taken(self) -> None:
+        super()._note_taken()
         self._run.taken()
-        return super()._takes(delta)
 
     def _last_token_s(self) -> float:
         return self._run.answers.last_put_s or 0.0

@@ -7,7 +7,7 @@ from typing import Any
 
 from unspool._core import Format, FormatSource, Vocabulary
 from unspool.errors import ArgumentError
-from unspool.streams.token_streamer import TokenStreamer
+from unspool.streams.parser import Parser
 from unspool.writing.grammar.request import format_of
 
 __all__ = ["ReasoningBudget", "closer_of"]
@@ -43,7 +43,7 @@ class ReasoningBudget:
         streamers: Of each answer; they have read all ids so far.
     """
 
-    def __init__(self, limit: int, closer: Sequence[int], streamers: Sequence[TokenStreamer]) -> None:
+    def __init__(self, limit: int, closer: Sequence[int], streamers: Sequence[Parser]) -> None:
         self._closer, self._streamers = tuple(closer), streamers
         self._left = [limit] * len(streamers)
         self._forced: list[list[int]] = [

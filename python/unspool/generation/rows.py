@@ -9,7 +9,7 @@ from typing import Any
 from unspool.errors import ChannelCancelledError
 from unspool.generation.answers import Answers
 from unspool.generation.logprobs import LogprobRecorder, TokenLogprob
-from unspool.streams.token_streamer import TokenStreamer
+from unspool.streams.parser import Parser
 
 __all__ = ["Rows"]
 
@@ -31,7 +31,7 @@ class Rows(Answers):
 
     def __init__(
         self,
-        streamers: Sequence[TokenStreamer],
+        streamers: Sequence[Parser],
         eos: Collection[int] = (),
         limit: int | None = None,
         recorder: LogprobRecorder | None = None,
@@ -39,7 +39,7 @@ class Rows(Answers):
         flush_ms: float = 0,
     ) -> None:
         super().__init__(streamers, has_logprobs=recorder is not None)
-        self.streamers, self.recorder = streamers, recorder
+        self.recorder = recorder
         self._eos, self._limit = frozenset(eos), limit
         self._ended_by_eos = [False] * len(streamers)
         self._step_count = 0
@@ -149,7 +149,7 @@ class _Part(Rows):
         recorder = None if whole.recorder is None else whole.recorder.fork()
         flush_ms = whole._flush_s * 1000
         super().__init__(
-            [whole.streamers[row]], whole._eos, whole._limit, recorder, whole._flush_tokens, flush_ms
+            [whole.parsers[row]], whole._eos, whole._limit, recorder, whole._flush_tokens, flush_ms
         )
         self.token_ids = whole.token_ids[row : row + 1]
         self._whole, self._row = whole, row

@@ -267,7 +267,7 @@ class StreamGenerator:
                 mask = GrammarMask([matcher.fork() for _ in rows.parsers], rows.is_done, rows.cut_row)
                 settings = settings.with_mask(mask.process, mask.ends, mask.forced)
             if budget is not None and closer is not None:
-                settings = settings.with_processor(ReasoningBudget(budget, closer_ids, rows.streamers))
+                settings = settings.with_processor(ReasoningBudget(budget, closer_ids, rows.parsers))
             return settings
 
         has_processor, kind = self.processor is not None, model_kind(self.model)

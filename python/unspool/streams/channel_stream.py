@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import AsyncGenerator, Callable, Generator, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -148,17 +147,25 @@ class ChannelStream(Iterator[Delta]):
 
     def drain(self) -> list[Delta]:
         """Return the deltas that are ready, without waiting."""
-        self._waits_since_s = time.perf_counter()
-        with contextlib.suppress(ChannelCancelledError):
+        try:
             return self._channel.drain()
-        return []
+        except ChannelCancelledError:
+            return []
+        finally:
+            self._note_taken()
 
     def drain_to(self, writer: WireWriter) -> bytes:
         """Return the bytes of the deltas that are ready, without waiting; no delta becomes a Python object."""
-        self._waits_since_s = time.perf_counter()
-        with contextlib.suppress(ChannelCancelledError):
+        try:
             return writer.drain(self._channel)
-        return b""
+        except ChannelCancelledError:
+            return b""
+        finally:
+            self._note_taken()
+
+    def _note_taken(self) -> None:
+        """Deltas have been taken from the channel: a wait begins anew."""
+        self._waits_since_s = time.perf_counter()
 
     @property
     def message(self) -> Message:
@@ -207,7 +214,7 @@ class ChannelStream(Iterator[Delta]):
         if delta is None:
             self._end()
             return False
-        self._waits_since_s = time.perf_counter()
+        self._note_taken()
         return True
 
     def _end(self) -> None:
