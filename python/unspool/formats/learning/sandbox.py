@@ -77,7 +77,7 @@ class Sandbox:
             "is_lasting": is_lasting,
         }
         try:
-            self._ask(start)
+            self._ask(json.dumps(start))
         except BaseException:
             self.close()
             raise
@@ -112,14 +112,21 @@ class Sandbox:
         Raises:
             LearnError: A limit is exceeded.
         """
+        return self._render(json.dumps({"jobs": list(jobs), "common": common}))
+
+    def render_json(self, variables: str) -> Rendering:
+        """Render the template once, with variables as JSON without line breaks; raises as of `render`."""
+        (rendering,) = self._render(f'{{"jobs": [{variables}], "common": {{}}}}')
+        return rendering
+
+    def _render(self, request: str) -> list[Rendering]:
         if self._is_lasting:
             self._deadline = time.monotonic() + self._timeout
-        answer = self._ask({"jobs": list(jobs), "common": common})
-        return [_rendering(item) for item in answer["made"]]
+        return [_rendering(item) for item in self._ask(request)["made"]]
 
-    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
+    def _ask(self, request: str) -> dict[str, Any]:
         try:
-            self._send(json.dumps(request).encode() + b"\n")
+            self._send(request.encode() + b"\n")
             answer: dict[str, Any] = json.loads(self._receive())
         except (BrokenPipeError, ConnectionResetError, ValueError):
             raise LearnError(_ENDED) from None

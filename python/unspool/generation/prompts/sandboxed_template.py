@@ -29,7 +29,7 @@ class SandboxedTemplate(TemplateRenderer):
         self._lock = threading.Lock()
         self._idle: dict[str, list[Sandbox]] = {}
 
-    def _render(self, template: str, variables: dict[str, Any]) -> str:
+    def _render(self, template: str, variables: str) -> str:
         try:
             text, error = self._in_sandbox(template, variables)
         except LearnError as limit:
@@ -43,13 +43,13 @@ class SandboxedTemplate(TemplateRenderer):
             raise jinja2.TemplateError(message)
         raise RuntimeError(f"the chat template failed: {error}")
 
-    def _in_sandbox(self, template: str, variables: dict[str, Any]) -> Rendering:
+    def _in_sandbox(self, template: str, variables: str) -> Rendering:
         with self._lock:
             idle = self._idle.setdefault(template, [])
             sandbox = idle.pop() if idle else None
         sandbox = sandbox or Sandbox(template, self._timeout_s, is_lasting=True)
         try:
-            (rendering,) = sandbox.render([variables], {})
+            rendering = sandbox.render_json(variables)
         except BaseException:  # also if the thread is given up: its process may still render
             sandbox.close()
             raise

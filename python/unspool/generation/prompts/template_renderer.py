@@ -52,13 +52,14 @@ class TemplateRenderer(ABC):
         shown = {"tools": tools, "documents": None, "add_generation_prompt": add_generation_prompt}
         messages = [_message(message) for message in conversation]
         try:
-            job = json.dumps({**tokens, **shown, **variables, "messages": messages})
+            seen = json.dumps({**tokens, **shown, **variables, "messages": messages})
         except (TypeError, ValueError, RecursionError) as error:
             raise ArgumentError(f"a variable of the chat template is not JSON: {error}") from None
-        return self._render(template, json.loads(job))
+        return self._render(template, seen)
 
     @abstractmethod
-    def _render(self, template: str, variables: dict[str, Any]) -> str: ...
+    def _render(self, template: str, variables: str) -> str:
+        """The text; the variables are JSON."""
 
 
 def _message(given: Mapping[str, Any]) -> dict[str, Any]:

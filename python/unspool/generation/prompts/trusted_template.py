@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import lru_cache
 from typing import Any
 
@@ -14,8 +15,8 @@ __all__ = ["TrustedTemplate"]
 class TrustedTemplate(TemplateRenderer):
     """Renders in the environment of `SandboxedTemplate`; the template's errors are raised as they are."""
 
-    def _render(self, template: str, variables: dict[str, Any]) -> str:
-        return str(_compiled(template).render(variables))
+    def _render(self, template: str, variables: str) -> str:
+        return str(_compiled(template).render(json.loads(variables)))
 
 
 @lru_cache(16)
