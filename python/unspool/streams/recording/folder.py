@@ -63,12 +63,14 @@ class RecordFolder:
         now = time.time()
         stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(now)) + f"-{int(now % 1 * 1e6):06d}"
         path = self._path / f"{stamp}-{re.sub(r'[^A-Za-z0-9_-]', '', id)[:64]}.json"
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        part = path.with_suffix(".part")  # a record that is there is whole
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             with os.fdopen(descriptor, "wb") as stream:
                 stream.write(data)
+            part.replace(path)
         except OSError:
-            path.unlink(missing_ok=True)
+            part.unlink(missing_ok=True)
             raise
         self._files.append((path, len(data)))
         self._bytes += len(data)
