@@ -138,8 +138,10 @@ py::object get(PyChannel& self, const std::optional<double>& timeout) {
   return take(self, got, delta);
 }
 
-// Like `get(0)`, but returns NotImplemented if nothing is ready, because an error may be `fail`'s.
-py::object get_ready(PyChannel& self, bool cancelled_is_end) {
+// Like `get(0)`, but returns NotImplemented if nothing is ready, or if another that waits comes
+// first.
+py::object get_ready(PyChannel& self, std::uint64_t ticket, bool cancelled_is_end) {
+  if (!self.has_turn(ticket)) return py::reinterpret_borrow<py::object>(Py_NotImplemented);
   Delta delta;
   const Got got = self.native().get(delta, kNow);
   if (got == Got::cancelled && cancelled_is_end) return py::none();
@@ -205,6 +207,17 @@ void put_many(PyChannel& self, const py::iterable& deltas, const std::optional<d
   }
 }
 
+// False: the waiter's event loop does not run.
+bool reaches(const py::object& callback) {
+  try {
+    return !callback().is(py::bool_(false));
+  } catch (py::error_already_set& error) {
+    // The producer's thread called it, and has nothing to do with the error.
+    error.discard_as_unraisable("an unspool channel's waker");
+    return false;
+  }
+}
+
 }  // namespace
 
 // A forked child leaks its parent's native channel: destroying a condition variable would wait for
@@ -250,6 +263,15 @@ void PyChannel::raise_failure() {
   throw py::error_already_set();
 }
 
+bool PyChannel::has_turn(std::uint64_t ticket) {
+  const StateGuard guard(lock_);
+  return is_first(ticket);
+}
+
+bool PyChannel::is_first(std::uint64_t ticket) const {
+  return waiters_.empty() || (ticket != 0 && ticket <= waiters_.begin()->first);
+}
+
 std::uint64_t PyChannel::arm(py::object callback, std::uint64_t ticket, bool until_begin) {
   const StateGuard guard(lock_);  // a waker that is called now waits for its callback
   // The caller of the waker holds a reference to this object.
@@ -257,10 +279,7 @@ std::uint64_t PyChannel::arm(py::object callback, std::uint64_t ticket, bool unt
     const GilAcquire acquire;
     wake();
   };
-  const bool is_armed = native().arm(waker, until_begin);
-  if (!is_armed) return 0;
-  // A waiter that was woken in vain arms again with its old ticket, and keeps its place in the
-  // queue.
+  if (is_first(ticket) && !native().arm(waker, until_begin)) return 0;
   if (ticket == 0) ticket = ++last_ticket_;
   // What was there is destroyed with the argument, after the lock.
   std::swap(waiters_[ticket], callback);
@@ -270,28 +289,34 @@ std::uint64_t PyChannel::arm(py::object callback, std::uint64_t ticket, bool unt
 void PyChannel::disarm(std::uint64_t ticket) {
   DeltaChannel* channel = native_or_null();
   std::map<std::uint64_t, py::object>::node_type waiter;  // destroyed after the map is updated
-  const StateGuard guard(lock_);
-  waiter = waiters_.extract(ticket);
-  // The native waker serves all waiters.
-  if (channel != nullptr && waiters_.empty()) channel->disarm();
-}
-
-// Wakes all of them: one that is woken may never come to take the delta.
-void PyChannel::wake() {
-  std::map<std::uint64_t, py::object> waiters;
   {
     const StateGuard guard(lock_);
-    // Called without the lock: a callback may arm again at once.
-    waiters.swap(waiters_);
+    const bool was_first = is_first(ticket);
+    waiter = waiters_.extract(ticket);
+    if (channel == nullptr || !was_first) return;
+    if (waiters_.empty()) return channel->disarm();
   }
-  for (const auto& [ticket, callback] : waiters) {
-    if (!callback) continue;  // the garbage collector has taken it
-    try {
-      callback();
-    } catch (py::error_already_set& error) {
-      // The producer's thread called it, and has nothing to do with the error.
-      error.discard_as_unraisable("an unspool channel's waker");
+  wake();  // the next one looks for itself
+}
+
+// Wakes the first one alone. It keeps its place until it leaves: another that looks earlier takes
+// nothing.
+void PyChannel::wake() {
+  for (;;) {
+    std::uint64_t ticket = 0;
+    py::object callback;
+    {
+      const StateGuard guard(lock_);
+      if (waiters_.empty()) return;
+      ticket = waiters_.begin()->first;
+      callback = waiters_.begin()->second;
     }
+    // Called without the lock: a callback may arm again at once. The garbage collector may have
+    // taken it.
+    if (callback && reaches(callback)) return;
+    std::map<std::uint64_t, py::object>::node_type lost;
+    const StateGuard guard(lock_);
+    lost = waiters_.extract(ticket);
   }
 }
 
@@ -363,7 +388,7 @@ void register_channel(py::module_& module) {
       .def("fail", &fail, py::arg("error"))
       .def("cancel", &call<&DeltaChannel::cancel>)
       .def("get", &get, py::arg("timeout") = py::none())
-      .def("_get_ready", &get_ready, py::arg("cancelled_is_end") = false)
+      .def("_get_ready", &get_ready, py::arg("ticket") = 0, py::arg("cancelled_is_end") = false)
       .def("drain", &drain)
       .def("wait", &wait, py::arg("timeout") = py::none())
       .def("_arm", &PyChannel::arm, py::arg("callback"), py::arg("ticket") = 0,

@@ -40,10 +40,15 @@ class PyChannel {
   /// Raises the error passed to `fail`.
   [[noreturn]] void raise_failure();
 
-  /// Calls `callback` once when get would return at once, or at `begin`. Several may wait; they are
-  /// called in the order of their tickets. `ticket` 0: at the end of the queue. Returns the ticket,
-  /// or 0 without arming if get would return now or, with `until_begin`, the channel has begun.
+  /// Calls `callback` once when get would return at once, or at `begin`, and no earlier one waits.
+  /// It returns False if its waiter cannot come. `ticket` 0: at the end of the queue. Returns the
+  /// ticket, or 0 without arming if get would return now or, with `until_begin`, the channel has
+  /// begun. A waiter has its place until `disarm`.
   std::uint64_t arm(py::object callback, std::uint64_t ticket, bool until_begin);
+
+  /// True if no one waits whose ticket is earlier. A `ticket` of 0 is after all.
+  bool has_turn(std::uint64_t ticket);
+
   void disarm(std::uint64_t ticket);
 
   template <typename Use>
@@ -57,6 +62,7 @@ class PyChannel {
   void set_field(ReasoningField field) { field_.store(field, std::memory_order_relaxed); }
 
  private:
+  bool is_first(std::uint64_t ticket) const;  // under `lock_`
   void wake();
 
   unsigned fork_;  // identifies the process that created it

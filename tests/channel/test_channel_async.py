@@ -162,6 +162,32 @@ def test_several_at_once_are_served_in_order(count: int) -> None:
     assert asyncio.run(main()) == [text(i) for i in range(count)]
 
 
+def test_one_that_comes_later_does_not_overtake_one_that_is_woken() -> None:
+    async def main() -> None:
+        channel = DeltaChannel()
+        first = asyncio.ensure_future(channel.aget(60))
+        await asyncio.sleep(0.01)
+        channel.put(text(0))
+        later = asyncio.ensure_future(channel.aget(60))  # runs before the first comes to take it
+        assert await first == text(0)
+        channel.put(text(1))
+        assert await later == text(1)
+
+    asyncio.run(main())
+
+
+def test_one_that_is_cancelled_after_its_wake_leaves_the_delta_to_the_next() -> None:
+    async def main() -> None:
+        channel = DeltaChannel()
+        first, second = (asyncio.ensure_future(channel.aget(60)) for _ in range(2))
+        await asyncio.sleep(0.01)
+        channel.put(text(0))
+        first.cancel()
+        assert await second == text(0)
+
+    asyncio.run(main())
+
+
 @pytest.mark.parametrize("end", ["close", "fail", "cancel"])
 def test_the_end_reaches_all_that_wait(end: str) -> None:
     async def main() -> list[Any]:

@@ -7,7 +7,7 @@ import contextlib
 import math
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from unspool.errors import ChannelTimeoutError
 
@@ -17,20 +17,17 @@ if TYPE_CHECKING:
 __all__ = ["Iterator", "Waiter", "get"]
 
 
-async def _until(channel: DeltaChannel, attempt: Callable[[], Any], timeout: float | None) -> Any:
-    """Return the first result of `attempt` that is not NotImplemented; retry when the channel is ready.
+async def _next(channel: DeltaChannel, timeout: float | None, cancelled_is_end: bool = False) -> Delta | None:
+    """Return the next delta, or None at the end.
 
-    Several tasks may wait. The channel wakes them in the order of their calls, and a task that finds nothing
-    keeps its place. A cancelled task leaves no trace.
+    Several tasks may wait. Each takes its delta in the order of the calls, and wakes the next one as it leaves.
     """
     loop = asyncio.get_running_loop()
     ready = asyncio.Event()
     is_late = timeout is not None and timeout <= 0
 
-    def wake() -> None:
-        # The loop may be gone by the time a producer puts; then no one is waiting.
-        with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(ready.set)
+    def wake() -> bool:
+        return _call_soon(loop, ready.set)
 
     def expire() -> None:
         nonlocal is_late
@@ -40,7 +37,7 @@ async def _until(channel: DeltaChannel, attempt: Callable[[], Any], timeout: flo
     timer = None if timeout is None else loop.call_later(timeout, expire)
     ticket = 0
     try:
-        while (result := attempt()) is NotImplemented:
+        while (delta := channel._get_ready(ticket, cancelled_is_end)) is NotImplemented:
             if is_late:
                 raise ChannelTimeoutError("no delta came in time; is the model still running?")
             armed = channel._arm(wake, ticket)
@@ -48,12 +45,19 @@ async def _until(channel: DeltaChannel, attempt: Callable[[], Any], timeout: flo
                 ticket = armed
                 await ready.wait()
                 ready.clear()
-        return result
+        return cast("Delta | None", delta)
     finally:
         if timer is not None:
             timer.cancel()
         if ticket:
             channel._disarm(ticket)
+
+
+def _call_soon(loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) -> bool:
+    """Call it in the loop's thread; False if the loop does not run: others come first until it does."""
+    with contextlib.suppress(RuntimeError):  # it is closed
+        loop.call_soon_threadsafe(callback)
+    return loop.is_running()
 
 
 class Waiter:
@@ -88,8 +92,9 @@ class Waiter:
         try:
             while loop.time() < self._end_s:
                 self._ready = ready = loop.create_future()
-                ticket = channel._arm(self._wake, ticket, until_begin)
-                if ticket:  # 0: the channel is already ready
+                armed = channel._arm(self._wake, ticket, until_begin)
+                if armed:  # 0: the channel is already ready
+                    ticket = armed
                     await ready
                 if self._is_ready(until_begin):
                     return True
@@ -116,15 +121,13 @@ class Waiter:
         self.close()
         self._timer = self._loop.call_at(self._end_s, _expire, weakref.ref(self))
 
-    def _wake(self) -> None:
+    def _wake(self) -> bool:
         loop = self._loop
+        assert loop is not None
         if asyncio._get_running_loop() is loop:  # a producer of this loop
             self._set_ready()
-            return
-        # The loop may be gone by the time a producer puts; then no one is waiting.
-        with contextlib.suppress(RuntimeError):
-            assert loop is not None
-            loop.call_soon_threadsafe(self._set_ready)
+            return True
+        return _call_soon(loop, self._set_ready)
 
     def _set_ready(self) -> None:
         if self._ready is not None and not self._ready.done():
@@ -144,8 +147,7 @@ def _expire(waiter: weakref.ref[Waiter]) -> None:
 
 async def get(channel: DeltaChannel, timeout: float | None = None) -> Delta | None:
     """`channel.get` for a running event loop; concurrent calls are served in order."""
-    delta: Delta | None = await _until(channel, channel._get_ready, timeout)
-    return delta
+    return await _next(channel, timeout)
 
 
 class Iterator:
@@ -158,8 +160,7 @@ class Iterator:
         return self
 
     async def __anext__(self) -> Delta:
-        channel = self._channel
-        delta: Delta | None = await _until(channel, lambda: channel._get_ready(cancelled_is_end=True), None)
+        delta = await _next(self._channel, None, cancelled_is_end=True)
         if delta is None:
             raise StopAsyncIteration
         return delta
