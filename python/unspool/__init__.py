@@ -29,6 +29,7 @@ from unspool.errors import (
     PrefillError,
     StreamError,
     StreamTimeout,
+    ToolCallError,
     UnknownFormatError,
     UnspoolError,
     VocabularyError,
@@ -81,8 +82,10 @@ _MODULE_OF = {
     "learn": "formats.learning",
     "loss_mask": "core.stream.loss_mask",
     "prepare_messages": "generation.prompts.history",
+    "run_tools": "core.stream.run_tools",
     "sum_logprobs": "core.stream.loss_mask",
     "to_partial_args": "core.stream.partial_arguments",
+    "tool": "core.stream.tool",
 }
 
 if TYPE_CHECKING:
@@ -91,6 +94,8 @@ if TYPE_CHECKING:
     from unspool.core.stream.loss_mask import loss_mask, sum_logprobs
     from unspool.core.stream.message import MalformedText, Message, TokenCounts, ToolCall
     from unspool.core.stream.partial_arguments import PartialArguments, to_partial_args
+    from unspool.core.stream.run_tools import run_tools
+    from unspool.core.stream.tool import tool
     from unspool.core.vocabulary.slow_detokenizer import SlowDetokenizer
     from unspool.formats.detection import Detection, Evidence, detect
     from unspool.formats.learning import learn
@@ -183,6 +188,7 @@ __all__ = [
     "TokenCounts",
     "TokenStreamer",
     "ToolCall",
+    "ToolCallError",
     "ToolSchemas",
     "UnknownFormatError",
     "UnspoolError",
@@ -206,7 +212,9 @@ __all__ = [
     "parse_batch",
     "prepare_messages",
     "register_format",
+    "run_tools",
     "sign_thought",
     "sum_logprobs",
     "to_partial_args",
+    "tool",
 ]

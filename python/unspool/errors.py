@@ -16,6 +16,7 @@ __all__ = [
     "PrefillError",
     "StreamError",
     "StreamTimeout",
+    "ToolCallError",
     "UnknownFormatError",
     "UnspoolError",
     "VocabularyError",
@@ -44,6 +45,10 @@ class LearnError(UnspoolError, ValueError):
 
 class UnknownFormatError(FormatError, LookupError):
     """No format has this name or alias."""
+
+
+class ToolCallError(UnspoolError, ValueError):
+    """The arguments that a model wrote do not fit the type that the caller asks for (`ToolCall.as_`)."""
 
 
 class VocabularyError(UnspoolError, ValueError):

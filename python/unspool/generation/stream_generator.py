@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from unspool._core import DeltaChannel, ToolSchemas
 from unspool.core.records import require_at_least
 from unspool.core.stream.stream_options import PARSER_OPTIONS
+from unspool.core.stream.tool import read_tools
 from unspool.core.vocabulary.vocabulary_sources import from_tokenizer
 from unspool.errors import ArgumentError, VocabularyError
 from unspool.formats.choose_format import check_format_names, choose_format
@@ -199,7 +200,7 @@ class StreamGenerator:
         given, options = _split(options)
         tools: Any = given.tools
         if tools is not None and not isinstance(tools, ToolSchemas):
-            tools = list(tools)
+            tools = read_tools(tools)
         inputs = {"input_ids": given.input_ids, "inputs_embeds": given.inputs_embeds}
         inputs |= {name: options.pop(name) for name in list(options) if _is_model_input(name, options[name])}
         inputs = {name: value for name, value in inputs.items() if value is not None}

@@ -41,7 +41,7 @@ class Parser(NativeTokenStreamer):
             format: The name of a format (`unspool.formats()` lists them), a `FormatFile`, or a compiled
                 `Format`. "auto" is the format that `detect` finds for the tokenizer. "hf" or
                 "response_template" is the tokenizer's own response template.
-            tools: The request's tools, as the API sends them, or compiled `ToolSchemas`. None: unknown, so
+            tools: The request's tools: functions, models or dicts (`unspool.tool`), or compiled `ToolSchemas`. None: unknown, so
                 every tool name is accepted. An empty list: the request has no tools, and calls are content.
         reasoning: The name of the format that reasoning is read with. None: this format's own. False or
             "none": reasoning tags are content.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import InitVar, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from unspool._core import Delta, TokenStreamer, ToolSchemas
 from unspool.core.stream.labels import Labels
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MalformedText", "Message", "TokenCounts", "ToolCall"]
 
+T = TypeVar("T")
 CallStatus = Literal["complete", "incomplete", "malformed"]
 
 
@@ -50,10 +51,11 @@ class ToolCall:
         """The state for `copy` and `pickle`, with the schema as text."""
         return {
             **{field.name: getattr(self, field.name) for field in fields(self)},
-            "schema": self._schema_text(),
+            "schema": self.schema_text(),
         }
 
-    def _schema_text(self) -> str | None:
+    def schema_text(self) -> str | None:
+        """The JSON Schema of the tool's parameters; None if the tools, or this one, were not given."""
         schema = vars(self).get("schema")
         return schema.schema(self.name) if isinstance(schema, ToolSchemas) else schema
 
@@ -61,6 +63,39 @@ class ToolCall:
     def is_complete(self) -> bool:
         """Whether the status is "complete": the model wrote the whole call. It may violate its schema."""
         return self.status == "complete"
+
+    @functools.cached_property
+    def args(self) -> dict[str, Any]:
+        """The arguments as a dict, read at the first use.
+
+        Of a call that is not complete, it has the members that are final. Model output never raises here.
+        """
+        import json  # not before: importing unspool stays light
+
+        try:
+            value = json.loads(self.arguments)
+        except ValueError:
+            return _final_members(self.arguments)
+        except RecursionError:
+            return {}
+        return value if isinstance(value, dict) else {}
+
+    def as_(self, kind: type[T]) -> T:
+        """The arguments as a type of yours, read by its own package.
+
+        Args:
+            kind: A pydantic model or dataclass (pydantic reads it), or a msgspec struct, dataclass or TypedDict (msgspec
+                does).
+
+        Raises:
+            ToolCallError: The arguments do not fit it, or the call is not complete. The text names the place, so it can be
+                sent to the model.
+            UnspoolError: msgspec is missing.
+        """
+        from unspool.core.stream.typed_arguments import read_as
+
+        made: T = read_as(self.arguments, kind, f"the arguments of '{self.name}'")
+        return made
 
     @functools.cached_property
     def violations(self) -> tuple[Violation, ...]:
@@ -75,7 +110,7 @@ class ToolCall:
         """
         from unspool.core.schema.schema_check import check_arguments
 
-        return check_arguments(self.arguments, self._schema_text())
+        return check_arguments(self.arguments, self.schema_text())
 
     def to_openai(self) -> dict[str, Any]:
         """The call in the form of a chat completion message."""
@@ -175,6 +210,17 @@ class Message:
         if calls:
             message["tool_calls"] = [call.to_openai() for call in calls]
         return message
+
+
+def _final_members(text: str) -> dict[str, Any]:
+    """The final members of arguments that were cut off."""
+    from unspool.core.stream.partial_arguments import PartialArguments
+
+    partial = PartialArguments()
+    partial.put(
+        [Delta("tool_call_begin", index=0, id="", name=""), Delta("tool_call_arguments", index=0, text=text)]
+    )
+    return partial.final()
 
 
 # The bits are those of csrc/body/literal_scanner.h.

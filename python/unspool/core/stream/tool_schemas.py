@@ -8,6 +8,7 @@ from typing import Any
 from unspool._core import ToolSchemas
 from unspool.core.recent import Recent
 from unspool.core.stream.custom_tools import CUSTOM_SCHEMA, custom_part
+from unspool.core.stream.tool import read_tools
 from unspool.errors import ArgumentError
 
 __all__ = ["compile_tools", "read_tool"]
@@ -19,15 +20,13 @@ def compile_tools(tools: Iterable[Any] | ToolSchemas | None) -> ToolSchemas | No
     The core reads the schemas (csrc/format/tool_schemas.h).
 
     Raises:
-        ArgumentError: A tool has no name, or is not a mapping (or an object with `model_dump`).
+        ArgumentError: A tool has no name, or is none of the sources of `tool`.
     """
     if tools is None or isinstance(tools, ToolSchemas):
         return tools
     if isinstance(tools, (list, tuple)):
         known: ToolSchemas | None = _recent.find((tools,))
         return _recent.make((tools,), _compile) if known is None else known
-    if isinstance(tools, (str, bytes, Mapping)):
-        raise ArgumentError(f"tools is a {type(tools).__name__}; pass a list of tools")
     return _compile(tools)
 
 
@@ -36,16 +35,13 @@ _recent = Recent(32)
 
 
 def _compile(tools: Iterable[Any]) -> ToolSchemas:
-    return ToolSchemas(dict(read_tool(index, tool) for index, tool in enumerate(tools)))
+    return ToolSchemas(dict(read_tool(index, tool) for index, tool in enumerate(read_tools(tools))))
 
 
-def read_tool(index: int, tool: Any) -> tuple[str, str]:
+def read_tool(index: int, tool: Mapping[str, Any]) -> tuple[str, str]:
     """A tool's name and the JSON of its parameters' schema."""
-    data = tool.model_dump() if hasattr(tool, "model_dump") else tool
-    if not isinstance(data, Mapping):
-        raise ArgumentError(f"tools[{index}] is a {type(tool).__name__}; pass a dict")
-    part = custom_part(data)
-    function = data.get("function") or data if part is None else part
+    part = custom_part(tool)
+    function = tool.get("function") or tool if part is None else part
     if not isinstance(function, Mapping):
         raise ArgumentError(f"tools[{index}]['function'] is a {type(function).__name__}; pass a dict")
     name = function.get("name")
@@ -57,7 +53,7 @@ def read_tool(index: int, tool: Any) -> tuple[str, str]:
         )
     if part is not None:
         return name, _to_json(CUSTOM_SCHEMA)
-    schema = function.get("parameters") or function.get("input_schema") or {}
+    schema = function.get("parameters") or {}
     try:
         return name, _to_json(schema)
     except ValueError as error:

@@ -12,6 +12,7 @@ from unspool._core import Detokenizer, ToolSchemas, Vocabulary
 from unspool.core.format.compile_format import compile_format
 from unspool.core.stream.message import Message
 from unspool.core.stream.stream_options import PARSER_OPTIONS
+from unspool.core.stream.tool import read_tools
 from unspool.core.stream.tool_schemas import read_tool
 from unspool.errors import FormatError
 from unspool.formats.format_file import get_format
@@ -97,7 +98,7 @@ def _tools(tools: Any) -> list[dict[str, Any]] | None:
     """The names, and the schemas without their prose."""
     if tools is None or isinstance(tools, ToolSchemas):
         return None
-    read = (read_tool(index, tool) for index, tool in enumerate(tools))
+    read = (read_tool(index, tool) for index, tool in enumerate(read_tools(tools)))
     return [{"name": name, "parameters": redact(json.loads(schema), "parameters")} for name, schema in read]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from unspool._core import Format, FormatSource, ToolSchemas, Vocabulary
 from unspool.core.format.registry import find_source
+from unspool.core.stream.tool import read_tools
 from unspool.core.stream.tool_choice import grammar_choice
 from unspool.errors import ArgumentError, FormatError
 from unspool.writing.grammar.answer import ReasoningStart
@@ -62,7 +63,7 @@ def request_grammar(
     chosen = grammar_choice(tool_choice)
     has_tools = chosen != "none" and tools is not None and len(tools) > 0
     must_call = has_tools and chosen != "auto"
-    listed = [] if tools is None or isinstance(tools, ToolSchemas) else list(tools)
+    listed = [] if tools is None or isinstance(tools, ToolSchemas) else read_tools(tools)
     is_bound = must_call or any(map(is_strict, listed))
     if response is None and not (has_tools and is_bound):
         return None

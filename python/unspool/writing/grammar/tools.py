@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from unspool.core.stream.custom_tools import CUSTOM_SCHEMA, as_function, custom_part, custom_syntax
+from unspool.core.stream.tool import read_tools
 from unspool.core.stream.tool_schemas import read_tool
 from unspool.errors import ArgumentError
 from unspool.writing.grammar.json_schema import normalise_arguments
@@ -72,7 +73,7 @@ def chosen_tools(
     Raises:
         ArgumentError: There are no tools, no tool has the name `tool_choice`, two have the same name, or they are too large.
     """
-    found = [_tool(index, tool, strict, syntax, dropped) for index, tool in enumerate(tools)]
+    found = [_tool(index, tool, strict, syntax, dropped) for index, tool in enumerate(read_tools(tools))]
     names = [tool.name for tool in found]
     if not names:
         raise ArgumentError("there are no tools; a grammar of calls needs one")
@@ -92,10 +93,9 @@ def chosen_tools(
     return [tool for tool in found if tool.name == tool_choice]
 
 
-def is_strict(tool: Any) -> bool:
+def is_strict(tool: Mapping[str, Any]) -> bool:
     """Whether a tool in a request has `strict: true`, or is a custom tool whose text must match something."""
-    data = tool.model_dump() if hasattr(tool, "model_dump") else tool
-    return custom_text(data) is not None or (custom_part(data) is None and _strict(data) is True)
+    return custom_text(tool) is not None or (custom_part(tool) is None and _strict(tool) is True)
 
 
 def custom_text(tool: Any) -> Response | None:
@@ -110,12 +110,10 @@ def custom_text(tool: Any) -> Response | None:
 
 def without_strict(tools: Iterable[Any] | None) -> list[Any] | None:
     """The tools as shown to the model: as functions, and without `strict`, which is for the engine."""
-    return None if tools is None else [_without_strict(as_function(tool)) for tool in tools]
+    return None if tools is None else [_without_strict(as_function(tool)) for tool in read_tools(tools)]
 
 
-def _without_strict(tool: Any) -> Any:
-    if not isinstance(tool, Mapping):
-        return tool
+def _without_strict(tool: Mapping[str, Any]) -> dict[str, Any]:
     function = tool.get("function")
     rest = {key: value for key, value in tool.items() if key != "strict"}
     return {**rest, "function": _without_strict(function)} if isinstance(function, Mapping) else rest
@@ -126,13 +124,14 @@ def _strict(data: Any) -> Any:
     return function.get("strict", data.get("strict"))
 
 
-def _tool(index: int, tool: Any, strict: bool | None, syntax: Syntax, dropped: list[Dropped]) -> Tool:
-    data = tool.model_dump() if hasattr(tool, "model_dump") else tool
-    name, text = read_tool(index, data)
-    asked = custom_text(data)
+def _tool(
+    index: int, tool: Mapping[str, Any], strict: bool | None, syntax: Syntax, dropped: list[Dropped]
+) -> Tool:
+    name, text = read_tool(index, tool)
+    asked = custom_text(tool)
     if asked is not None:
         return Tool(name, CUSTOM_SCHEMA, 1, asked)
-    follows = strict if strict is not None else _strict(data) is not False
+    follows = strict if strict is not None else _strict(tool) is not False
     schema = json.loads(text)
     if not follows or not schema:
         return Tool(name, {"type": "object"})

@@ -1,0 +1,228 @@
+"""JSON Schemas of Python's functions and types, as a tool's parameters."""
+
+from __future__ import annotations
+
+import collections.abc
+import enum
+import inspect
+import json
+import re
+import types
+import typing
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from unspool.errors import ArgumentError, UnspoolError
+
+__all__ = ["class_schema", "function_schema", "import_msgspec", "is_plain", "type_hints", "uses_pydantic"]
+
+_NAMES = {bool: "boolean", int: "integer", float: "number", str: "string", types.NoneType: "null"}
+_LISTS = (list, collections.abc.Sequence, collections.abc.Iterable)
+_MAPPINGS = (dict, collections.abc.Mapping)
+_VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+def function_schema(function: Callable[..., Any]) -> tuple[str, dict[str, Any]]:
+    """Return a function's description and the schema of its parameters.
+
+    Types are those of the signature; a parameter without one may have any. Texts are those of the docstring, in
+    Google's style: what is before its first section, and the entries of "Args:". An entry that ends in
+    `(choices: ["a", "b"])` lists the values.
+
+    Raises:
+        ArgumentError: A parameter is positional only, or its type has no JSON Schema.
+        UnspoolError: A type needs msgspec, which is missing.
+    """
+    try:
+        signature = inspect.signature(function)
+        hints = typing.get_type_hints(_annotated(function), include_extras=True)
+    except (TypeError, ValueError, NameError) as error:
+        raise ArgumentError(
+            f"{function!r:.200} cannot be read as a tool: {error}; pass its schema as a dict"
+        ) from None
+    description, texts = _read_docstring(inspect.getdoc(function) or "")
+    definitions: dict[str, Any] = {}
+    schema: dict[str, Any] = {"type": "object", "properties": {}}
+    required = []
+    for name, parameter in signature.parameters.items():
+        if parameter.kind in _VARIADIC:
+            continue
+        if parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
+            raise ArgumentError(f"the parameter '{name}' is positional only; a call names its arguments")
+        try:
+            made = _type_schema(hints.get(name, Any), definitions)
+        except ArgumentError as error:
+            raise ArgumentError(f"the parameter '{name}': {error}") from None
+        schema["properties"][name] = made | _described(texts.get(name))
+        if parameter.default is inspect.Parameter.empty:
+            required.append(name)
+    if required:
+        schema["required"] = required
+    if definitions:
+        schema["$defs"] = definitions
+    return description, schema
+
+
+def class_schema(kind: Any) -> dict[str, Any]:
+    """Return the schema of a pydantic model or dataclass, as pydantic writes it, else as msgspec does.
+
+    Raises:
+        ArgumentError: The type has no JSON Schema.
+        UnspoolError: msgspec is missing.
+    """
+    if hasattr(kind, "model_json_schema"):
+        schema = kind.model_json_schema
+    elif uses_pydantic(kind):
+        from pydantic import TypeAdapter
+
+        schema = TypeAdapter(kind).json_schema
+    else:
+        msgspec = import_msgspec(f"the schema of {_name(kind)}")
+        schema = lambda: msgspec.json.schema(kind)  # noqa: E731
+    try:
+        made: dict[str, Any] = schema()
+    except Exception as error:  # both raise many types
+        raise ArgumentError(
+            f"{_name(kind)} has no JSON Schema: {error!s:.300}; write the tool as a dict"
+        ) from error
+    return _inlined(made)
+
+
+def import_msgspec(purpose: str) -> Any:
+    """msgspec, which reads and describes dataclasses, TypedDicts and more."""
+    try:
+        import msgspec
+    except ImportError:
+        raise UnspoolError(f"{purpose} needs msgspec: pip install 'unspool[tools]'") from None
+    return msgspec
+
+
+def uses_pydantic(hint: Any) -> bool:
+    """Whether a type is a model or dataclass of pydantic, or has one among its arguments."""
+    return hasattr(hint, "__pydantic_core_schema__") or any(map(uses_pydantic, get_args(hint)))
+
+
+def is_plain(hint: Any) -> bool:
+    """Whether parsed JSON already is of this type, as far as its schema can say."""
+    origin = get_origin(hint)
+    if origin is Literal or hint in (Any, ...) or hint in _NAMES or hint in (*_LISTS, *_MAPPINGS):
+        return True
+    args = get_args(hint)[:1] if origin is Annotated else get_args(hint)
+    return origin in (Union, types.UnionType, Annotated, *_LISTS, *_MAPPINGS) and all(map(is_plain, args))
+
+
+def _type_schema(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a type. What it refers to is added to `definitions`."""
+    origin, args = get_origin(hint), get_args(hint)
+    if hint is Any:
+        return {}
+    if hint in _NAMES:
+        return {"type": _NAMES[hint]}
+    if origin is Annotated:
+        said = (text if isinstance(text, str) else getattr(text, "description", None) for text in args[1:])
+        return _type_schema(args[0], definitions) | _described(next(filter(None, said), None))
+    if origin in (Union, types.UnionType):
+        return _union_schema(args, definitions)
+    if origin is Literal:
+        return _enum_schema(list(args)) or _foreign_schema(hint, definitions)
+    if isinstance(hint, type) and issubclass(hint, enum.Enum):
+        return _enum_schema([member.value for member in hint]) or _foreign_schema(hint, definitions)
+    if (origin or hint) in _LISTS or (origin is tuple and args[1:] == (...,)):
+        return {"type": "array"} | ({"items": _type_schema(args[0], definitions)} if args else {})
+    if (origin or hint) is tuple:
+        return {"type": "array"} | (
+            {"prefixItems": [_type_schema(arg, definitions) for arg in args]} if args else {}
+        )
+    if (origin or hint) in _MAPPINGS:
+        return {"type": "object"} | (
+            {"additionalProperties": _type_schema(args[1], definitions)} if args else {}
+        )
+    return _foreign_schema(hint, definitions)
+
+
+def _union_schema(args: tuple[Any, ...], definitions: dict[str, Any]) -> dict[str, Any]:
+    kinds = [_type_schema(arg, definitions) for arg in args if arg is not types.NoneType]
+    if len(kinds) == 1:
+        made = kinds[0]
+    elif all(kind.keys() == {"type"} for kind in kinds):
+        names = sorted({kind["type"] for kind in kinds})
+        made = {"type": names if len(names) > 1 else names[0]}
+    else:
+        made = {"anyOf": kinds}
+    return made | ({"nullable": True} if types.NoneType in args else {})
+
+
+def _enum_schema(values: list[Any]) -> dict[str, Any]:
+    """None of JSON's scalars: an empty one."""
+    if not values or any(type(value) not in _NAMES for value in values):
+        return {}
+    names = list(dict.fromkeys(_NAMES[type(value)] for value in values))
+    return {"type": names if len(names) > 1 else names[0], "enum": values}
+
+
+def _foreign_schema(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
+    schema = class_schema(hint)
+    for name, definition in schema.pop("$defs", {}).items():
+        if definitions.setdefault(name, definition) != definition:
+            raise ArgumentError(f"two types are named '{name}'; rename one")
+    return schema
+
+
+def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema that a reference at the root names; its definitions stay, as others may refer to them."""
+    found = re.fullmatch(r"#/\$defs/([^/]+)", schema.get("$ref", ""))
+    if found is None:
+        return schema
+    definitions = schema["$defs"]
+    root = definitions[found[1]]
+    used = f'"#/$defs/{found[1]}"' in json.dumps(definitions)
+    rest = {name: value for name, value in definitions.items() if used or name != found[1]}
+    return {**root, "$defs": rest} if rest else dict(root)
+
+
+def type_hints(function: Any) -> dict[str, Any]:
+    """The types of a function's parameters; empty if they cannot be read."""
+    try:
+        return typing.get_type_hints(_annotated(function))
+    except (TypeError, NameError):
+        return {}
+
+
+def _annotated(function: Any) -> Any:
+    """What has the annotations of a function, a partial or an object that can be called."""
+    is_routine = inspect.isroutine(function) or isinstance(function, types.FunctionType)
+    return inspect.unwrap(function if is_routine else getattr(function, "func", type(function).__call__))
+
+
+def _read_docstring(text: str) -> tuple[str, dict[str, str]]:
+    """A docstring's description, and its text for each parameter."""
+    sections = re.split(r"^(Args|Returns|Raises):[ \t]*$", text, flags=re.MULTILINE)
+    description, named = sections[0].strip(), dict(zip(sections[1::2], sections[2::2], strict=True))
+    entries: dict[str, list[str]] = {}
+    depth: int | None = None
+    lines: list[str] = []
+    for line in filter(str.strip, named.get("Args", "").splitlines()):
+        indent = len(line) - len(line.lstrip())
+        depth = indent if depth is None else depth
+        found = re.match(r"\s*(\w+)(?:[ \t]*\([^()]*\))?:\s*(.*)", line) if indent <= depth else None
+        if found is not None:
+            lines = entries.setdefault(found[1], [])
+        lines.append(line.strip() if found is None else found[2])
+    return description, {name: " ".join(filter(None, lines)) for name, lines in entries.items()}
+
+
+def _described(text: str | None) -> dict[str, Any]:
+    if not text:
+        return {}
+    found = re.search(r"\(choices:\s*(.*?)\)\s*$", text, re.IGNORECASE)
+    if found is None:
+        return {"description": text}
+    try:
+        values = json.loads(found[1])
+    except ValueError:
+        return {"description": text}
+    return {"enum": values, "description": text[: found.start()].strip()}
+
+
+def _name(kind: Any) -> str:
+    return getattr(kind, "__name__", repr(kind))

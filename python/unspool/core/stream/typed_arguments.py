@@ -1,0 +1,42 @@
+"""Reads JSON as a type of the caller: a pydantic model, msgspec struct, dataclass or TypedDict."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from unspool.core.schema.function_schema import import_msgspec, is_plain, uses_pydantic
+from unspool.errors import ArgumentError, ToolCallError
+
+__all__ = ["convert", "read_as"]
+
+
+def read_as(text: str, kind: Any, name: str) -> Any:
+    """Read a call's arguments, as JSON text. See `ToolCall.as_`."""
+    if hasattr(kind, "model_validate_json"):
+        return _read(lambda: kind.model_validate_json(text), kind, name)
+    if uses_pydantic(kind):
+        from pydantic import TypeAdapter
+
+        return _read(lambda: TypeAdapter(kind).validate_json(text), kind, name)
+    msgspec = import_msgspec(f"reading arguments as {_name(kind)}")
+    return _read(lambda: msgspec.json.decode(text, type=kind), kind, name)
+
+
+def convert(value: Any, hint: Any, name: str) -> Any:
+    """A member of the arguments as the type of a function's parameter."""
+    return value if is_plain(hint) else read_as(json.dumps(value), hint, name)
+
+
+def _read(read: Callable[[], Any], kind: Any, name: str) -> Any:
+    try:
+        return read()
+    except TypeError as error:
+        raise ArgumentError(f"{_name(kind)} cannot be read from JSON: {error!s:.300}") from error
+    except (RecursionError, Exception) as error:  # the packages' errors have no base in common
+        raise ToolCallError(f"{name} cannot be read as {_name(kind)}: {error!s:.1000}") from error
+
+
+def _name(kind: Any) -> str:
+    return getattr(kind, "__name__", repr(kind))
