@@ -126,6 +126,7 @@ RUN_ELSEWHERE = {
     "easydel.md": "integrations/easydel/test_docs.py",
     "generation.md": "generation/test_docs.py",
     "mlserver.md": "integrations/test_mlserver_docs.py",
+    "opentelemetry.md": "engines/test_telemetry.py",
     "openvino.md": "integrations/test_openvino_page.py",
     "ray.md": "integrations/test_ray.py",
     "render.md": "render/test_docs.py",

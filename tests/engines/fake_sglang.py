@@ -44,6 +44,7 @@ class FakeSglang:
         is_incremental: `--incremental-streaming-output`.
         running: How many answers it writes.
         asked: The bodies of its requests.
+        headers: Those of its last request.
     """
 
     tokens: Sequence[bytes]
@@ -52,6 +53,7 @@ class FakeSglang:
     is_incremental: bool = False
     running: int = 0
     asked: list[dict[str, Any]] = field(default_factory=list)
+    headers: dict[str, str] = field(default_factory=dict)
     _seen: list[list[int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -98,6 +100,7 @@ class FakeSglang:
     async def _generate(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
         self.asked.append(body)
+        self.headers = dict(request.headers)
         response = web.StreamResponse(headers={"content-type": "text/event-stream; charset=utf-8"})
         await response.prepare(request)
         self.running += 1

@@ -43,6 +43,7 @@ class DeltaStream(ChannelStream):
             timeout: As of `StreamGenerator.stream`.
         """
         stream = cls(run, worker, timeout)
+        run.begin_trace()
         worker.start()
         return stream
 

@@ -14,6 +14,7 @@ from unspool.errors import ChannelCancelledError
 from unspool.generation.answers import Answers
 from unspool.generation.prefill.report import PrefillReport
 from unspool.generation.result import Choice, StreamResult, Usage, measure
+from unspool.generation.telemetry import Operation, Traced
 from unspool.streams.recording.answer import ParserSetup, record_answer
 
 __all__ = ["ModelRun"]
@@ -37,6 +38,7 @@ class ModelRun(Generic[A]):
         prompt_tokens: How many ids the prompt has, once it is read.
         cached_tokens: How many of them were in a prefix cache; None: not known.
         broken_off: The finish reason if the model did not end by itself.
+        traced: What OpenTelemetry records of the request; None: nothing.
     """
 
     #: Why no prefill of ours has run the prompt.
@@ -51,18 +53,30 @@ class ModelRun(Generic[A]):
     metadata: Mapping[str, str] = field(default_factory=dict)
     broken_off: str | None = None
     is_over: bool = False
+    traced: Traced | None = None
+    _operation: Operation | None = None
     _result: StreamResult | None = None
+
+    def begin_trace(self) -> None:
+        """Begin the span of this run, in the caller's context."""
+        self._operation = Operation.begin(self.traced)
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
         """Notes how the run ends."""
+        failure: BaseException | None = None
         try:
-            yield
+            with contextlib.nullcontext() if self._operation is None else self._operation.as_current():
+                yield
         except BaseException as error:
+            failure = error
             self.broken_off = "cancelled" if isinstance(error, _LEFT) else "error"
             raise
         finally:
             self.is_over = True
+            if self._operation is not None:
+                self._operation.end(self, failure)
+            del failure  # its traceback refers to this frame
 
     def taken(self) -> None:
         """The consumer has taken deltas from the channel."""

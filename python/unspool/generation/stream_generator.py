@@ -31,6 +31,7 @@ from unspool.generation.rows import Rows
 from unspool.generation.run import GenerationRun
 from unspool.generation.sampling_params import GenerationDefaults, SamplingParams, resolve_token_ids
 from unspool.generation.settings import GenerationSettings, check_options, read_settings
+from unspool.generation.telemetry import Traced, model_name, operation_of
 from unspool.generation.worker import GenerationWorker, check_timeout
 from unspool.streams.recording.answer import ParserSetup
 from unspool.streams.token_streamer import TokenStreamer
@@ -286,6 +287,12 @@ class StreamGenerator:
             batch=self._batch,
             hook=self.hook,
             setups=[ParserSetup(format, tools, stream_options, vocabulary)] * settings.n,
+            traced=Traced(
+                operation=operation_of(prompt, given.raw),
+                model=model_name(self.model),
+                provider="transformers",
+                sampling=settings.sampling,
+            ),
             # What a batch has no room for would stop its other requests.
             positions=self.context_length if given.within_context or self._batch is not None else None,
         )

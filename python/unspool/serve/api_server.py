@@ -19,6 +19,7 @@ from starlette.routing import BaseRoute
 
 from unspool._core import __version__
 from unspool.errors import ArgumentError, UnspoolError
+from unspool.generation.telemetry import model_name
 from unspool.serve.app import create_app
 from unspool.serve.guard import listen_at
 from unspool.serve.options import ServeOptions
@@ -265,8 +266,7 @@ def _by_name(models: Any) -> Mapping[str, Any]:
 def _name(model: Any) -> str:
     """The model's own name, else its folder's or repository's."""
     name = getattr(model, "inference_name", None)
-    path = getattr(getattr(getattr(model, "model", None), "config", None), "_name_or_path", "")
-    return str(name or str(path).rstrip("/").rsplit("/", 1)[-1] or "model")
+    return str(name or model_name(getattr(model, "model", None)) or "model")
 
 
 def summary_of(address: str, models: Mapping[str, Any]) -> str:

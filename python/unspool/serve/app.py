@@ -36,6 +36,7 @@ from unspool.serve.response_routes import key_of, response_routes
 from unspool.serve.state import ServerState, state_of
 from unspool.serve.status import health_routes, model_routes
 from unspool.serve.tokenizing import count_google, tokenizing_routes
+from unspool.serve.traced import TracedRequests
 
 if TYPE_CHECKING:
     from starlette.routing import BaseRoute
@@ -99,6 +100,7 @@ def create_app(
         routes=[*api, *health_routes(), *openapi_routes(), *routes, *page],
         middleware=[  # the outermost first
             Middleware(RequestIds),
+            Middleware(TracedRequests),
             *_cross_origin(options),
             Middleware(Measured, state=state, paths=[route.path for route in api]),
             Middleware(SaidIgnored, counter=state.metrics.ignored, is_strict=options.strict_requests),

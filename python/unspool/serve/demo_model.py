@@ -17,6 +17,7 @@ from unspool.formats.format_file import FormatFile, formats, get_format
 from unspool.generation.answers import Answers
 from unspool.generation.delta_stream import DeltaStream
 from unspool.generation.sampling_params import SamplingParams, same_answers
+from unspool.generation.telemetry import Traced, operation_of
 from unspool.generation.worker import GenerationWorker
 from unspool.serve.demo_run import DemoRun, Script
 from unspool.serve.example_value import example_value
@@ -188,6 +189,9 @@ class DemoModel:
             setups=setups,
             prompt_tokens=self.count_tokens(prompt, tools),
             scripts=scripts,
+            traced=Traced(
+                operation=operation_of(prompt, raw), model=None, provider="unspool", sampling=sampling
+            ),
             delay_s=self._delay_s,
         )
         return DeltaStream.start(run, GenerationWorker(channel, run.work), timeout)

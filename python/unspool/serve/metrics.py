@@ -12,6 +12,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
 from unspool.serve.histogram import Histogram
+from unspool.serve.traced import record_request
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -135,6 +136,7 @@ class RequestMetrics:
         self.format = ""
         #: Set if the HTTP status does not show it: a stream that broke off.
         self.status: Status | None = None
+        self._token_s: float | None = None
 
     def got_turn(self) -> None:
         """The request leaves the queue."""
@@ -151,6 +153,8 @@ class RequestMetrics:
     def got_result(self, result: StreamResult) -> None:
         """The generation has ended, one way or another."""
         count = result.usage.completion_tokens
+        speed = result.metrics.output_tokens_per_second
+        self._token_s = 1 / speed if speed else None
         self._metrics.tokens.labels(self.model, "prompt").inc(result.usage.prompt_tokens)
         self._metrics.tokens.labels(self.model, "completion").inc(count)
         self._metrics.length.observe(count)
@@ -177,7 +181,12 @@ class RequestMetrics:
         self._is_over = True
         status = self.status or _status_of(code)
         self._metrics.requests.labels(self.endpoint, self.model, status, str(code)).inc()
-        self._metrics.latency.labels("total").observe(time.perf_counter() - self._begin_s)
+        took_s = time.perf_counter() - self._begin_s
+        self._metrics.latency.labels("total").observe(took_s)
+        if self.format:  # a model was run
+            error = None if status == "success" else status
+            first_s = None if self._first_s is None else self._first_s - self._begin_s
+            record_request(self.endpoint, self.model, took_s, error, first_s, self._token_s)
 
 
 def _status_of(code: int) -> Status:

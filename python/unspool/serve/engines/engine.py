@@ -75,6 +75,7 @@ class Engine(ABC):
         leaves_out_ids: Whether it leaves out ids, and shows their text (`EngineOutput.left_out_count`).
         context_length: The most ids of a prompt and its answer together; None: not known.
         model_name: The model's name; None: not known.
+        label: What it is, for messages and traces.
         tokenizer_name: Where its tokenizer is, as of `ChatTokenizer.from_pretrained`; None: not known.
         chat_template, special_tokens: The model's chat template, if the engine shows it, and the tokens that it writes, such
             as "bos_token".
@@ -85,6 +86,7 @@ class Engine(ABC):
     leaves_out_ids: bool = False
     context_length: int | None = None
     model_name: str | None = None
+    label: str = "engine"
     tokenizer_name: str | None = None
     chat_template: str | None = None
     special_tokens: Mapping[str, str] = MappingProxyType({})

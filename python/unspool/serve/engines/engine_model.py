@@ -21,6 +21,7 @@ from unspool.generation.prefill.context_limit import fit_limit
 from unspool.generation.reasoning_budget import closer_of
 from unspool.generation.sampling_params import SamplingParams, same_answers
 from unspool.generation.task_worker import TaskWorker, background_loop
+from unspool.generation.telemetry import Traced, operation_of
 from unspool.serve.engines.engine import Engine, EngineRequest
 from unspool.serve.engines.engine_prompt import EnginePrompt, PromptReader
 from unspool.serve.engines.engine_run import EngineRun
@@ -265,6 +266,13 @@ class EngineModel:
             loop=loop,
             vocabulary=self._vocabulary,
             left_out=self._left_out,
+            traced=Traced(
+                operation=operation_of(prompt, raw),
+                model=self.engine.model_name,
+                provider=self.engine.label.lower(),
+                sampling=request.sampling.replace(n=count),
+                is_elsewhere=True,
+            ),
             limit=None if raw else self._reasoning_limit(sampling, format, reasoning, grammar_behind),
         )
         return DeltaStream.start(run, TaskWorker(channel, run.work, loop), timeout)

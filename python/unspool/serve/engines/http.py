@@ -17,6 +17,7 @@ import aiohttp
 import msgspec
 
 from unspool.errors import ArgumentError, EngineError
+from unspool.generation.telemetry import sent_to
 
 __all__ = ["EngineHttp"]
 
@@ -110,7 +111,9 @@ class EngineHttp:
         Raises:
             EngineError: The engine does not answer, refuses, breaks off, or sends what is no event.
         """
-        posted = self._session().post(self.url + path, data=msgspec.json.encode(body), headers=headers)
+        posted = self._session().post(
+            self.url + path, data=msgspec.json.encode(body), headers=sent_to(self.url, headers or {})
+        )
         del body  # a long prompt's ids
         begun = b""
         try:

@@ -18,14 +18,12 @@ class HttpEngine(Engine):
     """An engine at an address.
 
     Attributes:
-        label: What it is, for messages.
         health: The path that answers well while the engine can answer.
 
     Args:
         http: The address.
     """
 
-    label: ClassVar[str]
     health: ClassVar[str] = "/health"
 
     def __init__(self, http: EngineHttp) -> None:

@@ -33,7 +33,7 @@ class Replicas(Engine):
         self.leaves_out_ids = first.leaves_out_ids
         lengths = [engine.context_length for engine in engines if engine.context_length is not None]
         self.context_length = min(lengths, default=None)
-        self.model_name = first.model_name
+        self.model_name, self.label = first.model_name, first.label
         self._is_down = [False] * len(engines)
 
     async def generate(self, request: EngineRequest) -> AsyncGenerator[EngineOutput, None]:
