@@ -289,26 +289,24 @@ PyObject* reduce(PyObject* self, PyObject*) {
 }
 
 PyMethodDef methods[] = {
-    {"to_openai", to_openai, METH_NOARGS,
-     "to_openai($self, /)\n--\n\nThe delta as a chat completion chunk holds it."},
+    {"to_openai", to_openai, METH_NOARGS, nullptr},
     {"__reduce__", reduce, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 
 PyGetSetDef attributes[] = {
-    {"kind", get_kind, nullptr, "What it reports.", nullptr},
-    {"text", get_text, nullptr, "Content, reasoning, an arguments fragment or raw text.", nullptr},
-    {"index", get_index, nullptr, "The call's number in the message, or None.", nullptr},
-    {"choice", get_choice, nullptr, "Which of the request's answers it belongs to.", nullptr},
-    {"id", get_id, nullptr, "The call's id, where the call begins.", nullptr},
-    {"name", get_name, nullptr, "The tool's name, where the call begins.", nullptr},
-    {"status", get_status, nullptr, "How the call ended, where it does.", nullptr},
-    {"finish_reason", get_finish_reason, nullptr, "Why the output ended, where it does.", nullptr},
-    {"reason", get_reason, nullptr, "What was wrong, where text is malformed or dropped.", nullptr},
-    {"token_span", get_token_span, nullptr, "Positions of the token ids that it came from.",
-     nullptr},
-    {"token_ids", get_token_ids, nullptr, "Those token ids.", nullptr},
-    {"json", get_json, nullptr, "What to_openai() gives, as JSON in UTF-8.", nullptr},
+    {"kind", get_kind, nullptr, nullptr, nullptr},
+    {"text", get_text, nullptr, nullptr, nullptr},
+    {"index", get_index, nullptr, nullptr, nullptr},
+    {"choice", get_choice, nullptr, nullptr, nullptr},
+    {"id", get_id, nullptr, nullptr, nullptr},
+    {"name", get_name, nullptr, nullptr, nullptr},
+    {"status", get_status, nullptr, nullptr, nullptr},
+    {"finish_reason", get_finish_reason, nullptr, nullptr, nullptr},
+    {"reason", get_reason, nullptr, nullptr, nullptr},
+    {"token_span", get_token_span, nullptr, nullptr, nullptr},
+    {"token_ids", get_token_ids, nullptr, nullptr, nullptr},
+    {"json", get_json, nullptr, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
@@ -320,7 +318,6 @@ PyType_Slot slots[] = {
     {Py_tp_hash, reinterpret_cast<void*>(hash)},
     {Py_tp_methods, methods},
     {Py_tp_getset, attributes},
-    {Py_tp_doc, const_cast<char*>("One step of the answer, in the shape that an API sends.")},
     {0, nullptr},
 };
 

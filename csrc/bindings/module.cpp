@@ -9,6 +9,8 @@ namespace py = pybind11;
 PYBIND11_MODULE(_core, module, py::mod_gil_not_used()) {
   using namespace unspool::bindings;
   module.attr("__version__") = UNSPOOL_VERSION;
+  py::options options;
+  options.disable_function_signatures();  // the stub's are better: add_docs
   register_errors(module);
   register_vocabulary(module);
   register_format_source(module);
@@ -24,6 +26,7 @@ PYBIND11_MODULE(_core, module, py::mod_gil_not_used()) {
   register_data_key(module);
   refuse_unmade_objects(module);
   decide_pickling(module);
+  add_docs(module);
 }
 
 #undef PyInit__core

@@ -30,6 +30,8 @@ void register_channel(py::module_& module);
 void register_argument_reader(py::module_& module);
 void register_wire(py::module_& module);
 void register_data_key(py::module_& module);
+/// Gives every class and member the stub's documentation; called last.
+void add_docs(const py::module_& module);
 
 /// Sets the Python error for one of our exceptions; returns false for others.
 bool set_python_error(const std::exception_ptr& pointer);

@@ -47,11 +47,12 @@ std::vector<MarkerToken> marker_tokens(const Tokens& tokens) {
 }  // namespace
 
 void register_response_template(py::module_& module) {
-  py::type::of<Format>().attr("from_response_template") =
-      py::staticmethod(py::cpp_function([](const py::args& args, const py::kwargs& kwargs) {
+  py::type::of<Format>().attr("from_response_template") = py::staticmethod(py::cpp_function(
+      [](const py::args& args, const py::kwargs& kwargs) {
         return py::module_::import("unspool.core.format.response_template")
             .attr("format_from_response_template")(*args, **kwargs);
-      }));
+      },
+      py::name("from_response_template")));
   module.def(
       "_compile_template",
       [](const std::string& json, const std::string& name, const Tokens& tokens) {

@@ -113,8 +113,7 @@ PyObject* step(PyObject* object, PyObject* const* args, Py_ssize_t count) {
   });
 }
 
-PyMethodDef kStep = {"step", as_method(step), METH_FASTCALL,
-                     "step($self, slots, ids, offsets=None, /)\n--\n\nFeed each slot its ids."};
+PyMethodDef kStep = {"step", as_method(step), METH_FASTCALL, nullptr};
 
 SlotOptions read_slot_options(const py::object& choice, bool deltas) {
   SlotOptions options;
@@ -211,8 +210,7 @@ PyObject* sse(PyObject* object, PyObject* value) {
   });
 }
 
-PyMethodDef kSse = {"sse", as_method(sse), METH_O,
-                    "sse($self, slot, /)\n--\n\nThe bytes that this slot's writer wrote."};
+PyMethodDef kSse = {"sse", as_method(sse), METH_O, nullptr};
 
 py::list deltas(const PyBatchResult& self, const py::object& slot) {
   py::list list;

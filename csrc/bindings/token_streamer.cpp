@@ -272,19 +272,11 @@ PyObject* rollback(PyObject* object, PyObject* count) {
   });
 }
 
-PyMethodDef kRollback = {"rollback", as_method(rollback), METH_O,
-                         "rollback($self, count, /)\n--\n\nTake the last token ids back."};
-PyMethodDef kFork = {
-    "fork", as_method(fork), METH_FASTCALL | METH_KEYWORDS,
-    "fork($self, *, channel=None, choice=None)\n--\n\nA copy of the stream, which reads on by "
-    "itself."};
-PyMethodDef kParseChunk = {
-    "parse_chunk", as_method(parse_chunk), METH_FASTCALL | METH_KEYWORDS,
-    "parse_chunk($self, text=None, tokens=None, finish_reason=None)\n--\n\nFeed a chunk, get the "
-    "deltas that became certain."};
-PyMethodDef kPut = {
-    "put", as_method(put_tokens), METH_O,
-    "put($self, ids, /)\n--\n\nFeed token ids, get the deltas that became certain."};
+PyMethodDef kRollback = {"rollback", as_method(rollback), METH_O, nullptr};
+PyMethodDef kFork = {"fork", as_method(fork), METH_FASTCALL | METH_KEYWORDS, nullptr};
+PyMethodDef kParseChunk = {"parse_chunk", as_method(parse_chunk), METH_FASTCALL | METH_KEYWORDS,
+                           nullptr};
+PyMethodDef kPut = {"put", as_method(put_tokens), METH_O, nullptr};
 
 const char* region_name(Region region) {
   switch (region) {

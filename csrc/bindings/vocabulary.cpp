@@ -169,11 +169,8 @@ PyObject* end_stream(PyObject* object, PyObject*) {
   });
 }
 
-PyMethodDef kPutIds = {
-    "put", as_method(put_ids), METH_O,
-    "put($self, ids, /)\n--\n\nFeed token ids, get the text that became certain."};
-PyMethodDef kEnd = {"end", as_method(end_stream), METH_NOARGS,
-                    "end($self, /)\n--\n\nEnd the stream, get what was held."};
+PyMethodDef kPutIds = {"put", as_method(put_ids), METH_O, nullptr};
+PyMethodDef kEnd = {"end", as_method(end_stream), METH_NOARGS, nullptr};
 
 py::object load(const char* function, const py::args& args, const py::kwargs& kwargs) {
   return py::module_::import("unspool.core.vocabulary.vocabulary_sources")

@@ -212,8 +212,7 @@ PyObject* write(PyObject* object, PyObject* value) {
   });
 }
 
-PyMethodDef kWrite = {"write", as_method(write), METH_O,
-                      "write($self, deltas, /)\n--\n\nThe bytes of a delta, or of several."};
+PyMethodDef kWrite = {"write", as_method(write), METH_O, nullptr};
 
 using Namespaces = decltype(WireOptions::namespaces);
 

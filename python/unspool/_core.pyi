@@ -64,9 +64,13 @@ class Edge:
         """The white space before the text. All of a blank literal is `after`."""
 
     @property
-    def text(self) -> str: ...
+    def text(self) -> str:
+        """The literal without the white space around it."""
+
     @property
-    def after(self) -> str: ...
+    def after(self) -> str:
+        """The white space after the text."""
+
     @property
     def rest(self) -> Edge:
         """The literal without the white space before its text."""
@@ -84,15 +88,25 @@ class Edge:
         """The number of line breaks that the literal begins with."""
 
     @property
-    def is_blank(self) -> bool: ...
+    def is_blank(self) -> bool:
+        """Whether it is white space alone."""
+
     @property
-    def is_fence(self) -> bool: ...
+    def is_fence(self) -> bool:
+        """Whether it is the fence of a code block."""
+
     @property
-    def begins_line(self) -> bool: ...
+    def begins_line(self) -> bool:
+        """Whether it begins with a line break."""
+
     @property
-    def begins_tag(self) -> bool: ...
+    def begins_tag(self) -> bool:
+        """Whether its text begins with a tag."""
+
     @property
-    def ends_tag(self) -> bool: ...
+    def ends_tag(self) -> bool:
+        """Whether its text ends with a tag."""
+
     def without(self, prefix: str) -> Edge:
         """The literal without this text at its beginning."""
 
@@ -107,9 +121,13 @@ class Hole:
     """A place in a pattern: `${value:xml,python}` has the kind "value" and two options."""
 
     @property
-    def kind(self) -> str: ...
+    def kind(self) -> str:
+        """The word before the colon, such as "name", "arguments" or "value"."""
+
     @property
-    def options(self) -> tuple[str, ...]: ...
+    def options(self) -> tuple[str, ...]:
+        """The words after the colon."""
+
     @property
     def number(self) -> int | None:
         """The number among the options: a length, or a first index."""
@@ -119,9 +137,12 @@ class Repeat:
     """Any number of the same items, with a separator between them."""
 
     @property
-    def items(self) -> tuple[_Item, ...]: ...
+    def items(self) -> tuple[_Item, ...]:
+        """The parts of one item."""
+
     @property
-    def separator(self) -> Edge: ...
+    def separator(self) -> Edge:
+        """The text between two items."""
 
 _Item = Edge | Hole | Repeat
 
@@ -134,83 +155,137 @@ class TextShape:
         """The text before the name of the message's author, which `open` follows."""
 
     @property
-    def open(self) -> Edge: ...
+    def open(self) -> Edge:
+        """The markup before the text."""
+
     @property
-    def close(self) -> Edge: ...
+    def close(self) -> Edge:
+        """The markup after the text."""
+
     @property
-    def note_close(self) -> Edge | None: ...
+    def note_close(self) -> Edge | None:
+        """The markup that ends a note after `close`; None if there are no notes."""
+
     @property
-    def is_inline(self) -> bool: ...
+    def is_inline(self) -> bool:
+        """Whether content continues before and after the markup."""
+
     @property
-    def is_opened_by_turn(self) -> bool: ...
+    def is_opened_by_turn(self) -> bool:
+        """Whether the format's own turn ends with `open`."""
 
 @final
 class ParameterShape:
+    """One way to write a parameter between tags, such as `<parameter=city>Paris</parameter>`."""
+
     @property
-    def items(self) -> tuple[_Item, ...]: ...
+    def items(self) -> tuple[_Item, ...]:
+        """The parts of the parameter, in order."""
+
     @property
-    def open(self) -> Edge: ...
+    def open(self) -> Edge:
+        """The markup before the key."""
+
     @property
-    def after_key(self) -> Edge: ...
+    def after_key(self) -> Edge:
+        """The first markup after the key."""
+
     @property
-    def close(self) -> Edge: ...
+    def close(self) -> Edge:
+        """The markup after the value."""
+
     @property
-    def last(self) -> Edge: ...
+    def last(self) -> Edge:
+        """The markup after the last hole."""
+
     @property
     def between(self) -> tuple[tuple[str, ...], ...]:
         """The tags after the key and after the type, without the markup around the value."""
 
     @property
-    def key_stop(self) -> str: ...
+    def key_stop(self) -> str:
+        """The character that a key cannot contain."""
+
     @property
     def value_space(self) -> str:
         """The markup at both sides of the value: a line break, a space or nothing."""
 
     @property
-    def has_type(self) -> bool: ...
+    def has_type(self) -> bool:
+        """Whether the type of the value is written too."""
+
     @property
-    def is_element(self) -> bool: ...
+    def is_element(self) -> bool:
+        """Whether the key is the name of a tag, as in `<city>Paris</city>`."""
+
     @property
-    def is_verbatim(self) -> bool: ...
+    def is_verbatim(self) -> bool:
+        """Whether it holds strings, written without quotes or escapes."""
+
     @property
-    def is_json(self) -> bool: ...
+    def is_json(self) -> bool:
+        """Whether it holds values that are not strings, written as JSON."""
+
     @property
-    def is_python(self) -> bool: ...
+    def is_python(self) -> bool:
+        """Whether the value is a Python literal."""
+
     @property
-    def has_entities(self) -> bool: ...
+    def has_entities(self) -> bool:
+        """Whether the value has character references, as in XML."""
+
     @property
-    def key_has_entities(self) -> bool: ...
+    def key_has_entities(self) -> bool:
+        """Whether the key has character references."""
 
 @final
 class ObjectShape:
+    """The JSON object of a call, such as `{"name": ${name}, "arguments": ${arguments}}`."""
+
     @property
-    def items(self) -> tuple[_Item, ...]: ...
+    def items(self) -> tuple[_Item, ...]:
+        """The parts of the object, in order."""
+
     @property
     def keys(self) -> tuple[tuple[str, str], ...]:
         """Each key of the object with the kind of its hole."""
 
     @property
-    def name_is_key(self) -> bool: ...
+    def name_is_key(self) -> bool:
+        """Whether the tool's name is the only key: `{${name}: ${arguments}}`."""
 
 @final
 class IdShape:
+    """A call's id, such as `functions.${name}:${index}`."""
+
     @property
-    def items(self) -> tuple[Edge | Hole, ...]: ...
+    def items(self) -> tuple[Edge | Hole, ...]:
+        """The parts of the id, in order."""
 
 @final
 class CallShape:
+    """One way to write a call."""
+
     @property
-    def author(self) -> Edge | None: ...
+    def author(self) -> Edge | None:
+        """The text before the name of the message's author, which `open` follows."""
+
     @property
-    def open(self) -> Edge: ...
+    def open(self) -> Edge:
+        """The markup before the call, without the bracket of a list."""
+
     @property
-    def close(self) -> Edge: ...
+    def close(self) -> Edge:
+        """The markup after the call, without the bracket of a list."""
+
     @property
     def list_open(self) -> Edge | None:
         """The bracket of a list of calls, with the white space beside it."""
 
     @property
-    def list_close(self) -> Edge | None: ...
+    def list_close(self) -> Edge | None:
+        """The closing bracket of a list of calls."""
+
     @property
     def inside(self) -> tuple[_Item, ...]:
         """One call."""
@@ -228,9 +303,13 @@ class CallShape:
         """What the longest of these alternatives has after it: it stands between two calls."""
 
     @property
-    def name_stop(self) -> str: ...
+    def name_stop(self) -> str:
+        """The character that ends the tool's name; empty if the call has no name."""
+
     @property
-    def value_space(self) -> str: ...
+    def value_space(self) -> str:
+        """The markup at both sides of a value without a key."""
+
     @property
     def holds_id(self) -> bool:
         """Whether the id stands before the arguments."""
@@ -244,13 +323,17 @@ class FormShape:
     """One way to write calls, as a model uses it."""
 
     @property
-    def call(self) -> CallShape: ...
+    def call(self) -> CallShape:
+        """The call."""
+
     @property
     def section(self) -> TextShape | None:
         """The markup around all calls, if any."""
 
     @property
-    def parameters(self) -> tuple[ParameterShape, ...]: ...
+    def parameters(self) -> tuple[ParameterShape, ...]:
+        """The ways to write a parameter; empty if the arguments are one value."""
+
     @property
     def recipient(self) -> str | None:
         """The text before the tool's name in a header; None if these calls bring their own header."""
@@ -261,17 +344,24 @@ class FormShape:
 
 @final
 class HeaderShape:
+    """The header of a message."""
+
     @property
-    def open(self) -> Edge: ...
+    def open(self) -> Edge:
+        """The markup before the header."""
+
     @property
-    def close(self) -> Edge: ...
+    def close(self) -> Edge:
+        """The markup after the header."""
 
 @final
 class FreeTextWords:
     """The words that free text of a grammar must not hold, because the parser looks for them."""
 
     @property
-    def content(self) -> tuple[str, ...]: ...
+    def content(self) -> tuple[str, ...]:
+        """Those that count in content."""
+
     @property
     def value(self) -> tuple[str, ...]:
         """Those of `content`, and those that count in a tagged value."""
@@ -281,23 +371,37 @@ class Shape:
     """What the patterns of a format mean, decided once. It holds what a model writes, in order."""
 
     @property
-    def turn(self) -> tuple[str, ...]: ...
+    def turn(self) -> tuple[str, ...]:
+        """The ways in which an assistant's turn begins."""
+
     @property
-    def reasoning(self) -> tuple[TextShape, ...]: ...
+    def reasoning(self) -> tuple[TextShape, ...]:
+        """The ways to write reasoning."""
+
     @property
-    def contents(self) -> tuple[TextShape, ...]: ...
+    def contents(self) -> tuple[TextShape, ...]:
+        """The ways to write content."""
+
     @property
-    def forms(self) -> tuple[FormShape, ...]: ...
+    def forms(self) -> tuple[FormShape, ...]:
+        """The ways to write calls."""
+
     @property
-    def objects(self) -> tuple[ObjectShape, ...]: ...
+    def objects(self) -> tuple[ObjectShape, ...]:
+        """The JSON objects of calls."""
+
     @property
     def quote(self) -> TextShape | None:
         """What is around strings among bare keys."""
 
     @property
-    def header(self) -> HeaderShape | None: ...
+    def header(self) -> HeaderShape | None:
+        """The header of a message, if messages have one."""
+
     @property
-    def ids(self) -> tuple[IdShape, ...]: ...
+    def ids(self) -> tuple[IdShape, ...]:
+        """The ways to write a call's id."""
+
     @property
     def call_tags(self) -> tuple[str, ...]:
         """The tags in the patterns of calls."""
@@ -311,9 +415,13 @@ class ReasoningFacts:
     """How reasoning is written."""
 
     @property
-    def openers(self) -> tuple[str, ...]: ...
+    def openers(self) -> tuple[str, ...]:
+        """The markers that open reasoning."""
+
     @property
-    def closers(self) -> tuple[str, ...]: ...
+    def closers(self) -> tuple[str, ...]:
+        """The markers that close it."""
+
     @property
     def label(self) -> str:
         """Optional markup after an opener."""
@@ -331,9 +439,13 @@ class HeaderFacts:
     """Markup with its own end; its content may decide what follows."""
 
     @property
-    def openers(self) -> tuple[str, ...]: ...
+    def openers(self) -> tuple[str, ...]:
+        """The markers before the header."""
+
     @property
-    def closers(self) -> tuple[str, ...]: ...
+    def closers(self) -> tuple[str, ...]:
+        """The markers after it."""
+
     @property
     def names_tool(self) -> bool:
         """Whether it holds the name of the called tool."""
@@ -347,9 +459,13 @@ class CallFacts:
     """One form of a call."""
 
     @property
-    def openers(self) -> tuple[str, ...]: ...
+    def openers(self) -> tuple[str, ...]:
+        """The markers before the call."""
+
     @property
-    def closers(self) -> tuple[str, ...]: ...
+    def closers(self) -> tuple[str, ...]:
+        """The markers after it."""
+
     @property
     def bare(self) -> Literal["", "start", "line", "section"]:
         """Where the call may begin without an opener; "" if nowhere."""
@@ -399,7 +515,9 @@ class FormatFacts:
         """None if the format has no reasoning."""
 
     @property
-    def headers(self) -> tuple[HeaderFacts, ...]: ...
+    def headers(self) -> tuple[HeaderFacts, ...]:
+        """The headers of messages."""
+
     @property
     def dropped(self) -> tuple[str, ...]:
         """Markup that has no meaning of its own and is dropped."""
@@ -413,7 +531,9 @@ class FormatFacts:
         """The markers after all calls."""
 
     @property
-    def calls(self) -> tuple[CallFacts, ...]: ...
+    def calls(self) -> tuple[CallFacts, ...]:
+        """The forms of a call."""
+
     @property
     def call_ids(self) -> Literal["random", "nine", "functions"]:
         """The style of call ids that the model's template requires."""
@@ -443,15 +563,21 @@ class FormatSource:
     @overload
     def __init__(self, other: FormatSource) -> None: ...
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The format's name."""
+
     @property
     def models(self) -> tuple[str, ...]:
         """The models that write it."""
 
     @property
-    def aliases(self) -> tuple[str, ...]: ...
+    def aliases(self) -> tuple[str, ...]:
+        """Other names of the format."""
+
     @property
-    def notes(self) -> str: ...
+    def notes(self) -> str:
+        """Remarks on the format, for its page."""
+
     @property
     def examples(self) -> tuple[dict[str, Any], ...]:
         """Inputs with the expected results."""
@@ -473,9 +599,13 @@ class FormatSource:
         """For each key, its alternatives: text as the model writes it, with holes."""
 
     @property
-    def shape(self) -> Shape: ...
+    def shape(self) -> Shape:
+        """The meaning of the patterns."""
+
     @property
-    def free_text_words(self) -> FreeTextWords: ...
+    def free_text_words(self) -> FreeTextWords:
+        """The words that free text of a grammar must not contain."""
+
     @property
     def facts(self) -> FormatFacts:
         """Properties of the compiled patterns."""
@@ -539,7 +669,7 @@ class Vocabulary:
         `.vocabulary`.
 
         Raises:
-                VocabularyError: The file is none of these, or its decoder cannot be compiled.
+            VocabularyError: The file is none of these, or its decoder cannot be compiled.
         """
 
     @staticmethod
@@ -738,8 +868,8 @@ class Format:
         """Compile a Hugging Face response template, version 1: a dict, or a tokenizer that has one.
 
         Raises:
-                FormatError: The template is invalid or not supported; the message names the field.
-                ArgumentError: The tokenizer has no response template.
+            FormatError: The template is invalid or not supported; the message names the field.
+            ArgumentError: The tokenizer has no response template.
         """
 
     @property
@@ -1216,8 +1346,9 @@ class WireWriter:
 
         Args:
             choice: The answer's index.
-            entries: One per token id, in order: the token as text or bytes, its natural log-probability, and
-                optionally the most likely tokens at its position, with theirs.
+            entries: One tuple per token id, in order: the token as text or bytes, its natural log-probability,
+                and optionally the most likely tokens at its position as pairs of the same kind, such as
+                `("Paris", -0.1, [("Paris", -0.1), ("Lyon", -2.3)])`.
 
         Raises:
             ArgumentError: A value is NaN or above 0, or `choice` is not below `n`.

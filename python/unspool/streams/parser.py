@@ -38,11 +38,11 @@ class Parser(NativeTokenStreamer):
     """Parses one answer: feed it chunks, and it returns the deltas that became certain.
 
     Args:
-            format: The name of a format (`unspool.formats()` lists them), a `FormatFile`, or a compiled
-                `Format`. "auto" is the format that `detect` finds for the tokenizer. "hf" or
-                "response_template" is the tokenizer's own response template.
-            tools: The request's tools: functions, models or dicts (`unspool.tool`), or compiled `ToolSchemas`. None: unknown, so
-                every tool name is accepted. An empty list: the request has no tools, and calls are content.
+        format: The name of a format (`unspool.formats()` lists them), a `FormatFile`, or a compiled
+            `Format`. "auto" is the format that `detect` finds for the tokenizer. "hf" or
+            "response_template" is the tokenizer's own response template.
+        tools: The request's tools: functions, models or dicts (`unspool.tool`), or compiled `ToolSchemas`. None: unknown, so
+            every tool name is accepted. An empty list: the request has no tools, and calls are content.
         reasoning: The name of the format that reasoning is read with. None: this format's own. False or
             "none": reasoning tags are content.
         prompt: The prompt, as text or (with `tokenizer`) as token ids. It decides whether the output starts
