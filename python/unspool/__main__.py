@@ -9,11 +9,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from unspool.core.needs import needs
+
 try:
-    import click
-    import rich  # noqa: F401
+    with needs("cli"):
+        import click
+        import rich  # noqa: F401
 except ImportError as error:
-    sys.exit(f"unspool: {error}; pip install 'unspool[cli]'")
+    sys.exit(f"unspool: {error}")
 
 from unspool._core import Delta, __version__
 from unspool.core.format.compile_format import compile_format, export_format
@@ -482,12 +485,10 @@ def _write(path: str, data: bytes) -> None:
 @click.option("--host", default="127.0.0.1", show_default=True)
 def playground(port: int, host: str) -> None:
     """Serve a page that shows, step by step, how the parser reads an output."""
-    try:
+    with needs("serve"):
         import uvicorn
+    from unspool.serve.playground import create_playground_app
 
-        from unspool.serve.playground import create_playground_app
-    except ImportError as error:
-        raise click.ClickException(f"{error}; pip install 'unspool[serve]'") from None
     uvicorn.run(create_playground_app(), host=host, port=port, log_level="info", access_log=False)
 
 

@@ -15,7 +15,10 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from transformers import GenerationConfig, LogitsProcessorList
+from unspool.core.needs import needs
+
+with needs("transformers"):
+    from transformers import GenerationConfig, LogitsProcessorList
 
 from unspool.core.fork_safety import in_child
 from unspool.errors import ArgumentError, ChannelCancelledError

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal
 
 from unspool._core import DeltaChannel, ToolSchemas
+from unspool.core.needs import needs
 from unspool.core.records import require_at_least
 from unspool.core.stream.stream_options import PARSER_OPTIONS
 from unspool.core.stream.tool import read_tools
@@ -101,11 +102,9 @@ class StreamGenerator:
         renderer: Any = None,
         **parser_options: Any,
     ) -> None:
-        try:
+        with needs("transformers"):
             import torch  # noqa: F401
             import transformers  # noqa: F401
-        except ImportError as error:
-            raise ImportError(f"{error}; pip install 'unspool[transformers]'") from None
         tokenizer = tokenizer if tokenizer is not None else getattr(processor, "tokenizer", None)
         if tokenizer is None:
             raise ArgumentError("there is no tokenizer; pass tokenizer=, or a processor that has one")

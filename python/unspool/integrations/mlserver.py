@@ -17,19 +17,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-try:
+from unspool.core.needs import needs
+
+with needs("mlserver", only_if=", with a Python before 3.13"):
     from mlserver import MLModel, ModelSettings
     from mlserver.errors import MLServerError
     from mlserver.handlers import custom_handler
     from mlserver.parallel.worker import Worker
     from mlserver.types import InferenceRequest, InferenceResponse, MetadataTensor, TensorData
     from mlserver.utils import get_model_uri
-except ImportError as error:
-    raise ImportError(f"{error}; pip install 'unspool[mlserver]', with a Python before 3.13") from None
-
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
 from unspool._core import WireWriter
 from unspool.core.records import Record

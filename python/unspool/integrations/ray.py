@@ -8,12 +8,12 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-try:
+from unspool.core.needs import needs
+
+with needs("ray"):
     import pyarrow as pa
     from ray import serve
     from ray.data import ActorPoolStrategy
-except ImportError as error:
-    raise ImportError(f"{error}; pip install 'unspool[ray]'") from None
 
 from unspool._core import Format, ToolSchemas
 from unspool.core.stream.message import Message

@@ -8,13 +8,12 @@ import json
 from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any
 
-import msgspec
+from unspool.core.needs import needs
 
-try:
+with needs("ray,engine"):
+    import msgspec
     from ray.exceptions import RayError
     from ray.serve.exceptions import RayServeException
-except ImportError as error:
-    raise ImportError(f"{error}; pip install 'unspool[ray]'") from None
 
 from unspool.errors import EngineError
 from unspool.serve.engines.vllm import VLlm

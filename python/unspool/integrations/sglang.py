@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
 from unspool._core import Delta
+from unspool.core.needs import needs
 from unspool.core.stream.stream_options import StartIn, UnknownTools
 from unspool.formats.choose_format import TEMPLATE_NAMES, kept_reasoning_file
 from unspool.formats.format_file import FormatFile, formats
@@ -19,7 +20,7 @@ from unspool.integrations.host_options import white_space
 from unspool.integrations.sglang_grammar import make_tag
 from unspool.streams.parser import Parser
 
-try:
+with needs("sglang"):
     from sglang.srt.environ import envs
     from sglang.srt.function_call.base_format_detector import BaseFormatDetector
     from sglang.srt.function_call.core_types import StreamingParseResult, StructureInfo, ToolCallItem
@@ -30,8 +31,6 @@ try:
     from sglang.srt.parser.reasoning_parser import StreamingParseResult as ReasoningResult
     from sglang.srt.parser.reasoning_parser_names import REASONING_PARSER_NAMES
     from sglang.srt.parser.response_template import ResponseTemplateToolDetector
-except ModuleNotFoundError as error:
-    raise ImportError(f"{error}; pip install 'unspool[sglang]'") from None
 
 __all__ = ["PREFIX", "ReasoningDetector", "ToolDetector", "main", "register"]
 

@@ -12,10 +12,10 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, overload
 
-try:
+from unspool.core.needs import needs
+
+with needs("transformers"):
     import transformers
-except ImportError as error:
-    raise ImportError(f"{error}; pip install 'unspool[transformers]'") from None
 
 from unspool._core import Delta, DeltaChannel, Format, ToolSchemas
 from unspool.core.stream.message import Message

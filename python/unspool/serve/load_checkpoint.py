@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from unspool.core.format.other_families import Also, compile_others
+from unspool.core.needs import needs
 from unspool.errors import ArgumentError
 from unspool.formats.choose_format import check_format_names
 from unspool.generation import GenerationDefaults, StreamGenerator
@@ -55,10 +56,8 @@ def load_checkpoint(
     """
     check_format_names(format, reasoning)
     compile_others(also)
-    try:
+    with needs("transformers"):
         from transformers import AutoModelForCausalLM, AutoTokenizer
-    except ImportError as error:
-        raise ImportError(f"{error}; pip install 'unspool[transformers]'") from None
     files = {} if gguf_file is None else {"gguf_file": gguf_file}
     tokenizer = AutoTokenizer.from_pretrained(path, **files)
     if chat_template is not None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from unspool._core import Format, ToolSchemas, WireWriter
 from unspool._core import StreamBatch as NativeStreamBatch
+from unspool.core.needs import needs
 from unspool.core.records import require_count
 from unspool.core.stream.stream_recipe import recipe_options, with_defaults
 from unspool.core.stream.tool_schemas import compile_tools
@@ -230,7 +231,8 @@ class StreamBatch(NativeStreamBatch):
             return self._fill_masks(slots, bitmask, drafts)
 
     def _fill_masks(self, slots: Any, bitmask: Any, drafts: Sequence[Sequence[int]] | None) -> Any:
-        import numpy as np
+        with needs("constrain"):
+            import numpy as np
 
         from unspool.writing.grammar.bitmask import read_bitmask
         from unspool.writing.grammar.matcher import GrammarMatcher
@@ -329,7 +331,8 @@ class StreamBatch(NativeStreamBatch):
 def _numbers(column: Any) -> list[int]:
     """A list or an array, as a list."""
     if not hasattr(column, "tolist") and hasattr(column, "__dlpack__"):
-        import numpy as np
+        with needs("constrain"):
+            import numpy as np
 
         column = np.from_dlpack(column)
     numbers: list[int] = column.tolist() if hasattr(column, "tolist") else list(column)

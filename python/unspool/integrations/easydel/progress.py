@@ -6,6 +6,8 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
+from unspool.core.needs import needs
+
 __all__ = ["ProgressCallback", "ProgressCounter"]
 
 #: Called with (completed, total).
@@ -52,11 +54,9 @@ class ProgressCounter:
 
 
 def _make_bar() -> Any:
-    try:
+    with needs("cli"):
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-    except ImportError as error:
-        raise ImportError(f"progress=True: {error}; pip install 'unspool[cli]'") from None
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     # Without auto_refresh it starts no thread; sys.stdout is not replaced.

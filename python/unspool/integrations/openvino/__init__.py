@@ -1,10 +1,10 @@
 """OpenVINO GenAI: pipelines that return deltas and messages; a streamer and a parser for hosts that call
 GenAI."""
 
-try:
+from unspool.core.needs import needs
+
+with needs("openvino"):
     import openvino_genai  # noqa: F401
-except ImportError as error:
-    raise ImportError(f"{error}; pip install 'unspool[openvino]'") from None
 
 from unspool.integrations.openvino.batching import BatchedStream, ContinuousBatching
 from unspool.integrations.openvino.message_parser import MessageParser

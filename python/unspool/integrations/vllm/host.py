@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import inspect
 
-try:
+from unspool.core.needs import needs
+
+with needs("vllm"):
     from vllm.reasoning import ReasoningParser, ReasoningParserManager
-except ImportError as error:
-    raise ImportError(f"{error}; pip install 'unspool[vllm]'") from None
 from vllm import envs
 
 try:

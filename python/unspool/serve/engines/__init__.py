@@ -3,13 +3,13 @@
 Needs `pip install 'unspool[engine]'`.
 """
 
-try:
+from unspool.core.needs import needs
+
+with needs("engine"):
     from unspool.serve.engines.connect import Kind, connect
     from unspool.serve.engines.engine import Engine, EngineLogprob, EngineOutput, EngineRequest
     from unspool.serve.engines.engine_model import EngineModel
     from unspool.serve.engines.replicas import Replicas
-except ImportError as error:
-    raise ImportError(f"{error}; pip install 'unspool[engine]'") from None
 
 __all__ = [
     "Engine",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
+from unspool.core.needs import needs
 from unspool.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ def read_bitmask(bitmask: Any) -> Rows:
     Raises:
         ArgumentError: It cannot be written to, or has another type or shape.
     """
-    import numpy as np
+    with needs("constrain"):
+        import numpy as np
 
     array: Any = bitmask
     try:

@@ -13,6 +13,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 from unspool.core.fork_safety import in_child
+from unspool.core.needs import needs
 from unspool.core.records import require_count
 from unspool.core.vocabulary.vocabulary_sources import from_tokenizer
 from unspool.errors import ArgumentError, StreamError
@@ -55,7 +56,8 @@ class GrammarMatcher:
     """
 
     def __init__(self, grammar: str | Grammar, tokenizer: Any, *, end_ids: Iterable[int] = ()) -> None:
-        import numpy as np
+        with needs("constrain"):
+            import numpy as np
 
         if isinstance(grammar, Grammar):
             if grammar.syntax != "lark":
@@ -113,7 +115,8 @@ class GrammarMatcher:
             ArgumentError: The bitmask has another type or shape or is read-only, or has no such row.
             StreamError: The matcher has reached a limit of its own.
         """
-        import numpy as np
+        with needs("constrain"):
+            import numpy as np
 
         target = read_bitmask(bitmask)
         place = read_row(row, target)
@@ -141,7 +144,8 @@ class GrammarMatcher:
                 vocabularies differ.
             StreamError: As in `fill`; the message has the row.
         """
-        import numpy as np
+        with needs("constrain"):
+            import numpy as np
 
         target = read_bitmask(bitmask)
         places = list(range(len(matchers)) if rows is None else map(operator.index, rows))
@@ -291,7 +295,8 @@ def _write(
 
     The trie's end is allowed where the answer may end, and after an error. So only such rows cost a look.
     """
-    import numpy as np
+    with needs("constrain"):
+        import numpy as np
 
     rows, (column, bit) = np.array(places), divmod(matchers[0]._size, 32)
     if masks is None:

@@ -8,6 +8,7 @@ import weakref
 from typing import Any
 
 from unspool._core import Vocabulary
+from unspool.core.needs import needs
 
 __all__ = ["llguidance_module", "token_trie"]
 
@@ -24,10 +25,8 @@ def llguidance_module() -> Any:
     Raises:
         ImportError: It is missing.
     """
-    try:
+    with needs("constrain"):
         import llguidance
-    except ImportError as error:
-        raise ImportError(f"{error}; pip install 'unspool[constrain]'") from None
     return llguidance
 
 
