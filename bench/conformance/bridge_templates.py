@@ -23,7 +23,7 @@ from unspool.formats.learning.probe import Call, Shape, tools_of
 from unspool.formats.learning.sandbox import Sandbox
 from unspool.formats.learning.shapes import find_shape
 from unspool.generation.bridging.build import USER, parsed_answer
-from unspool.testing.marker_tokenizer import marker_tokenizer
+from unspool.testing.marker_tokenizer import END, MarkerTokenizer
 
 CALLS = (("get_weather", '{"city": "Paris", "days": 3}'), ("now", '{"zone": "UTC"}'))
 TOOLS = tools_of([Call("get_weather", {"city": "", "days": 0}), Call("now", {"zone": ""})])
@@ -88,8 +88,8 @@ def _try_case(model: _Model, sandbox: Sandbox, case: str) -> Found:
     written = _written(model, alone, prompt, whole, message)
     if not written:
         return Found(model.name, model.file.name, case, "", "the template writes another end than the format")
-    tokenizer = marker_tokenizer(model.file)
-    tokenizer.add_special_tokens(sorted({*TOKEN.findall(whole), *model.file.facts.ends}))
+    special = sorted({*TOKEN.findall(whole), *model.file.facts.ends})
+    tokenizer = MarkerTokenizer(model.file.facts.marker_tokens, [END, *special])
     prompt_ids = tokenizer.encode(prompt).ids
     ids = prompt_ids + tokenizer.encode(written).ids
     read = unspool.parse(ids[len(prompt_ids) :], model.file, TOOLS, tokenizer=tokenizer, prompt=prompt_ids)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import unspool
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from tokenizers import Tokenizer
-from unspool.testing.marker_tokenizer import marker_tokenizer
+from unspool.testing.marker_tokenizer import END, MarkerTokenizer
 
 CALLS = r"""{% for c in m.tool_calls or [] %}{{ '\n' }}<tool_call>
 {"name": "{{ c.function.name }}", "arguments": {{ c.function.arguments | tojson }}}
@@ -104,11 +104,9 @@ USER: dict[str, Any] = {"role": "user", "content": "What is new in Paris?"}
 def tokenizer_of(name: str) -> Tokenizer:
     """A token a byte, and one for each marker of the format and of the template."""
     model = MODELS[name]
-    tokenizer = marker_tokenizer(unspool.get_format(model.format))
-    tokenizer.add_special_tokens(
-        sorted({*re.findall(r"<\|\w+\|>", model.template), "<|user|>", "<|endoftext|>"})
-    )
-    return tokenizer
+    special = sorted({*re.findall(r"<\|\w+\|>", model.template), "<|user|>", "<|endoftext|>"})
+    own = MarkerTokenizer(unspool.get_format(model.format).facts.marker_tokens, [END, *special])
+    return Tokenizer.from_str(own.to_str())
 
 
 def render(name: str, messages: list[dict[str, Any]], is_prompt: bool = True) -> str:

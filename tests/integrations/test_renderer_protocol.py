@@ -97,9 +97,14 @@ def test_the_status_of_a_call(renderer: FormatRenderer, text: str, tools: Any, s
 
 
 def test_stops_and_bridges(renderer: FormatRenderer) -> None:
-    assert [TOKENIZER.id_to_token(id) for id in renderer.get_stop_token_ids()] == [
-        "<|im_end|>",
-        "<|endoftext|>",
+    assert renderer.get_stop_token_ids() == [
+        *map(
+            TOKENIZER.token_to_id,
+            [
+                "<|im_end|>",
+                "<|endoftext|>",
+            ],
+        )
     ]
     assert renderer.bridge_to_next_turn(ids_of("a"), ids_of("b"), [USER]) is None  # there is no chat template
     assert not renderer.is_prefix_stable

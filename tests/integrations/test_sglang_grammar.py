@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import unspool
+from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizerFast
 from unspool.testing.marker_tokenizer import END, marker_tokenizer
 
@@ -33,7 +34,7 @@ GOOD, MISSPELT = {"city": "Paris"}, {"citty": "Paris"}
 @functools.cache
 def make_tokenizer(format: str) -> PreTrainedTokenizerFast:
     """A token a byte, and one for each of the format's markers."""
-    tokenizer = marker_tokenizer(unspool.get_format(format))
+    tokenizer = Tokenizer.from_str(marker_tokenizer(unspool.get_format(format)).to_str())
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token=END)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 import unspool
-from tokenizers import pre_tokenizers
+from tokenizers import Tokenizer, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 from unspool.testing import Case, shipped_cases
 from unspool.testing.marker_tokenizer import marker_tokenizer
@@ -55,7 +55,7 @@ CALL = '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>'
 @functools.cache
 def make_tokenizer(format: str) -> PreTrainedTokenizerFast:
     """A token a byte, and one for each of the format's markers."""
-    tokenizer = marker_tokenizer(unspool.get_format(format), end=None)
+    tokenizer = Tokenizer.from_str(marker_tokenizer(unspool.get_format(format), end=None).to_str())
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer)
 
 

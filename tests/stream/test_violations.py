@@ -13,7 +13,6 @@ import pytest
 import unspool
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import Tokenizer
 from unspool import StreamBatch, TokenStreamer, ToolCall, Violation
 from unspool.errors import UnspoolError
 from unspool.testing.marker_tokenizer import marker_tokenizer
@@ -123,7 +122,7 @@ def test_the_schema_is_no_part_of_the_call() -> None:
 
 def test_every_way_to_parse() -> None:
     text, file = output(("f", "{}"), ("now", "{}"), ("f", '{"x": 1}')), unspool.get_format("hermes")
-    tokenizer: Tokenizer = marker_tokenizer(file)
+    tokenizer = marker_tokenizer(file)
     ids = tokenizer.encode(text).ids
     streamer = TokenStreamer(tokenizer, "hermes", TOOLS)
     streamer.put(ids)

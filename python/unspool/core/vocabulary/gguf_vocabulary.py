@@ -9,7 +9,7 @@ from unspool._core import Vocabulary
 from unspool.core.vocabulary.tokenizer_json import SPACE
 from unspool.errors import VocabularyError
 
-__all__ = ["fact", "from_gguf"]
+__all__ = ["LETTERS", "fact", "from_gguf"]
 
 _UNKNOWN, _CONTROL, _USER_DEFINED = 2, 3, 4  # the types of tokens that are not spelled by the model's rules
 
@@ -64,7 +64,7 @@ def fact(facts: Mapping[str, Any], key: str, kind: type, default: Any = None) ->
 
 def _byte_level(text: str) -> str:
     """The spelling that a byte-level decoder turns into this text."""
-    return "".join(map(_LETTERS.__getitem__, text.encode()))
+    return "".join(map(LETTERS.__getitem__, text.encode()))
 
 
 def _letters() -> list[str]:
@@ -74,4 +74,5 @@ def _letters() -> list[str]:
     return [chr(byte if byte in visible else next(others)) for byte in range(256)]
 
 
-_LETTERS = _letters()
+#: How byte-level tokenizers spell each byte.
+LETTERS = _letters()
