@@ -14,7 +14,10 @@ from tests.agents.agent import Agent, Api, agents  # noqa: E402
 from tests.agents.results import Result, kept  # noqa: E402
 
 PAGE = Path(__file__).with_name("agents.md")
-HEAD = """# Agents
+HEAD = """---
+extras: [serve]
+---
+# Agents
 
 Coding agents work with [`unspool serve`](server.md) as they are. Below are the lines that each needs; `MODEL` is the
 name of the model, and `none` stands for the key, which the server ignores unless it was started with `--api-key`.

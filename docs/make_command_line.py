@@ -8,9 +8,12 @@ import click
 from unspool.__main__ import cli
 
 PAGE = Path(__file__).with_name("command-line.md")
-HEAD = """# Command line
+HEAD = """---
+extras: [cli]
+---
+# Command line
 
-The program needs `pip install 'unspool[cli]'`. Bad input is one line on standard error, and exit code 2.
+The program needs `pip install '.[cli]'`. Bad input is one line on standard error, and exit code 2.
 `python docs/make_command_line.py` makes this page from the commands' help, and a test compares.
 """
 

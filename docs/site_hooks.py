@@ -9,6 +9,7 @@ import importlib.util
 import posixpath
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,7 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, **_: Any) -> str:
     """Point links at the site's pages, and at the repository for what the site does not show."""
     here = page.file.src_uri
-    markdown = _maker("make_cpp_reference").fill(markdown)
+    markdown = _maker("make_cpp_reference").fill(_with_install(markdown, page.meta))
     source = SOURCES.get(here, f"docs/{here}")
 
     def link(match: re.Match[str]) -> str:
@@ -95,6 +96,16 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, **_: An
         else:
             prose += part
     return _bars("".join([*out, _LINK.sub(link, prose)]))
+
+
+def _with_install(markdown: str, meta: Mapping[str, Any]) -> str:
+    """The page with the command that installs what its front matter states, unless it has it already."""
+    if "extras" not in meta:
+        return markdown
+    command = _maker("install").command(meta["extras"], meta.get("packages", ()))
+    if command in markdown:
+        return markdown
+    return re.sub(r"^(# .*\n)", rf"\1\nInstall: `{command}`\n", markdown, count=1, flags=re.M)
 
 
 def _bars(markdown: str) -> str:

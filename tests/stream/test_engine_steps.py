@@ -113,10 +113,3 @@ def test_sglangs_class_has_what_the_example_reads() -> None:
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
     }
     assert {"rids", "decode_ids", "read_offsets", "finished_reasons"} <= fields
-
-
-def test_the_page_runs() -> None:
-    page = (ROOT / "docs" / "stream-batch.md").read_text(encoding="utf-8")
-    block = re.search(r"```python\n(.*?)```", page, re.DOTALL)
-    assert block
-    exec(compile(block[1], "stream-batch.md", "exec"), {})
