@@ -25,7 +25,7 @@ else:
 ROOT = Path(__file__).parents[1]
 #: Files outside docs/ that the site shows, with their place in it.
 PAGES = {
-    "README.md": "index.md",
+    "README.md": "overview.md",
     "CHANGELOG.md": "changes.md",
     "CONTRIBUTING.md": "contributing.md",
     "bench/README.md": "benchmarks/index.md",
@@ -40,6 +40,7 @@ PAGES = {
 PLAYGROUND = ROOT / "build" / "playground"
 SOURCES = {target: source for source, target in PAGES.items()}
 _LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\[\]]*\])*\])\(([^()\s]+)\)")
+_PICTURES = re.compile(r'(?<=<div class="demo" markdown>\n).*?(?=</div>)', re.S)
 _CODE = re.compile(r"(^```.*?^```$|`[^`\n]+`)", re.M | re.S)
 
 
@@ -70,6 +71,11 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, **_: An
     """Point links at the site's pages, and at the repository for what the site does not show."""
     here = page.file.src_uri
     markdown = _maker("make_cpp_reference").fill(_with_install(markdown, page.meta))
+    if here == "index.md":
+        page.meta["hide"] = ["navigation", "toc"]
+    if (PLAYGROUND / "index.html").is_file():
+        frame = f'<iframe src="try/{_maker("demo_link").demo_link()}" title="The playground"></iframe>'
+        markdown = _PICTURES.sub(frame, markdown)
     source = SOURCES.get(here, f"docs/{here}")
 
     def link(match: re.Match[str]) -> str:

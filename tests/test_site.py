@@ -1,16 +1,25 @@
-"""The documentation's site builds strictly, needs no other host, and has every public name; its links work on GitHub too."""
+"""The documentation's site builds strictly, needs no other host, and fits its window; its links work on GitHub too."""
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import http.server
 import importlib.util
+import json
 import re
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 import unspool
+
+from .serve.webdriver import MISSING, Browser
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -31,22 +40,30 @@ def load(name: str) -> ModuleType:
     return module
 
 
-def test_the_site_builds_and_needs_no_other_host(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built site's folder."""
     for name in ("mkdocs", "material", "mkdocstrings"):
         pytest.importorskip(name, reason="the site needs unspool[docs]")
+    folder = tmp_path_factory.mktemp("site")
     built = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)],
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
     )
     assert built.returncode == 0, built.stdout + built.stderr
-    try_it = tmp_path / "try"
-    if (ROOT / "build" / "playground" / "unspool.wasm").is_file():
-        assert (try_it / "unspool.wasm").stat().st_size > 500_000
-        assert 'href="try/' in (tmp_path / "index.html").read_text(encoding="utf-8")
-    pages = [page for page in tmp_path.rglob("*.html") if try_it not in page.parents]
+    return folder
+
+
+def pages_of(site: Path) -> list[Path]:
+    """All but the playground's."""
+    return [page for page in sorted(site.rglob("*.html")) if site / "try" not in page.parents]
+
+
+def test_the_site_needs_no_other_host(site: Path) -> None:
+    pages = pages_of(site)
     assert len(pages) > 40
     for page in pages:
         text = page.read_text(encoding="utf-8")
@@ -56,6 +73,73 @@ def test_the_site_builds_and_needs_no_other_host(tmp_path: Path) -> None:
         )
         assert loaded == [], page
         assert 'data-md-component="source"' not in text, "the theme would ask GitHub for the number of stars"
+
+
+def test_the_home_page_has_the_playground_or_its_picture(site: Path) -> None:
+    """The frame parses what the page's block parses."""
+    home = (site / "index.html").read_text(encoding="utf-8")
+    frames = re.findall(r'<iframe src="try/(.*?)"', home)
+    pictures = re.findall(r'src="(playground/home-\w+.png)', home)
+    if (ROOT / "build" / "playground" / "unspool.wasm").is_file():
+        assert (site / "try" / "unspool.wasm").stat().st_size > 500_000
+        assert 'href="try/' in home
+        assert frames == [load("demo_link").demo_link()]
+        assert pictures == []
+    else:
+        assert len(pictures) == 2
+        assert all((site / name).is_file() for name in pictures)
+        assert frames == []
+
+
+@pytest.mark.parametrize("word", ["codex", "openai-harmony"])
+def test_the_search_finds(site: Path, word: str) -> None:
+    index = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))
+    assert any(word in entry["title"].lower() for entry in index["docs"]), "no heading has it"
+
+
+#: What is wider than the window: the page, or a table that neither fits nor scrolls in a box inside the page.
+TOO_WIDE = """
+const wide = document.documentElement.scrollWidth > innerWidth ? ['page'] : [];
+for (const table of document.querySelectorAll('.md-content table')) {
+  const box = table.closest('.md-typeset__scrollwrap');
+  const isCut = box === null || box.getBoundingClientRect().right > innerWidth || getComputedStyle(box).overflowX !== 'auto';
+  if (isCut ? table.getBoundingClientRect().right > innerWidth : innerWidth > 1000 && box.scrollWidth > box.clientWidth)
+    wide.push(table.rows[0].textContent.trim());
+}
+return wide;
+"""
+
+
+@pytest.mark.skipif(MISSING is not None, reason=str(MISSING))
+@pytest.mark.parametrize("width", [1280, 390])
+def test_pages_and_tables_fit(site: Path, tmp_path: Path, width: int) -> None:
+    """A table may scroll in its own box on a narrow window alone."""
+    browser = Browser(tmp_path)
+    try:
+        with served(site) as address:
+            browser.emulate(width, 800, "light")
+            found = {}
+            for page in pages_of(site):
+                browser.open(f"{address}/{page.relative_to(site).as_posix()}")
+                found[page.relative_to(site).as_posix()] = browser.run(TOO_WIDE)
+    finally:
+        browser.close()
+    assert {page: wide for page, wide in found.items() if wide} == {}
+
+
+@contextlib.contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """The address of a server of the folder's files."""
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    handler = functools.partial(Handler, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
 
 
 def test_every_page_is_in_the_navigation() -> None:

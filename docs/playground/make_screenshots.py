@@ -1,4 +1,4 @@
-"""Make the pictures of docs/playground.md: `python docs/playground/make_screenshots.py`; needs chromium."""
+"""Make the pictures of docs/playground.md and docs/index.md: `python docs/playground/make_screenshots.py`; needs chromium."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from unspool.serve import create_app
 from unspool.serve.demo_model import DemoModels
 
 FOLDER = Path(__file__).parent
-sys.path.insert(0, str(FOLDER.parents[1] / "tests" / "serve"))
+sys.path[:0] = [str(FOLDER.parents[1] / "tests" / "serve"), str(FOLDER.parent)]
 
+from demo_link import demo_link  # noqa: E402
 from webdriver import Browser, free_port  # noqa: E402
 
 TOOLS = """[{"name": "get_weather", "parameters": {"properties": {
@@ -99,6 +100,12 @@ def main() -> None:
                 browser.wait("return document.getElementById('place').textContent.includes('/')")
                 time.sleep(0.3)  # fonts and scrolling
                 browser.screenshot(FOLDER / f"{name}.png")
+            for colours in ("light", "dark"):
+                browser.emulate(624, 600, colours)
+                browser.open(f"http://127.0.0.1:{port}/{demo_link()}")
+                browser.wait("return document.getElementById('place').textContent.includes('/')")
+                time.sleep(0.3)
+                browser.screenshot(FOLDER / f"home-{colours}.png")
             for name, width, height, colours in CHATS:
                 browser.emulate(width, height, colours)
                 browser.open(f"http://127.0.0.1:{port}/")

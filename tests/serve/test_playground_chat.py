@@ -87,6 +87,21 @@ def shown_regions(window: Any) -> list[list[str]]:
     return [list(item) for item in found if item[1]]
 
 
+def test_an_empty_chat_says_what_to_do(window: Any) -> None:
+    """Its example has a tool, and the hints go with the first message."""
+    model = ScriptedModel(weather)
+    with running({"m": model}) as server:
+        open_chat(window, server.port)
+        shown = "return ['chat-hint', 'output-hint'].filter((id) => document.getElementById(id).offsetParent !== null)"
+        assert window.run(shown) == ["chat-hint", "output-hint"]
+        window.click("#chat-example")
+        window.click("#send")
+        wait_for_turns(window, 2)
+        window.wait("return document.getElementById('so-far').textContent === 'whole'")
+        assert window.run(shown) == []
+        assert [tool["function"]["name"] for tool in model.asked[0]["tools"]] == ["get_weather"]
+
+
 def test_an_answer_is_shown_as_regions_and_can_be_stepped_through(window: Any) -> None:
     model = ScriptedModel(weather)
     with running({"m": model}) as server:

@@ -136,6 +136,11 @@ def emitted_text(regions: list[list[str]]) -> str:
     return "".join(text for kind, text in regions if kind not in ("held", "later"))
 
 
+def link_of(state: dict[str, Any]) -> str:
+    """The fragment that stores a state."""
+    return base64.urlsafe_b64encode(json.dumps(state).encode()).decode().rstrip("=")
+
+
 def shown_calls(page: Any) -> int:
     return int(page.run("return document.querySelectorAll('#message .status').length"))
 
@@ -386,8 +391,7 @@ def test_an_option_that_is_refused_keeps_the_result(page: Any, field: str, value
 
 def test_a_link_with_an_error_shows_the_text_without_the_wrong_field(page: Any, server: str) -> None:
     state = {"f": "qwen3", "t": TEXT, "tools": "[{", "c": "tokens"}
-    link = base64.urlsafe_b64encode(json.dumps(state).encode()).decode().rstrip("=")
-    page.open(f"{server}/#{link}")
+    page.open(f"{server}/#{link_of(state)}")
     wait_for_run(page)
     assert emitted_text(shown_regions(page)) == TEXT
     assert "not JSON" in page.text("#tools-error")
@@ -464,3 +468,15 @@ def test_arguments_are_a_tree_that_says_what_is_final(page: Any) -> None:
         ["days", "3", "final"],
         ["note", "by the", "open"],
     ]
+
+
+def test_in_a_frame_it_is_the_player_and_the_result(page: Any, server: str) -> None:
+    page.emulate(640, 600, "light")
+    page.open(f"{server}/?embedded#{link_of({'f': 'qwen3', 't': TEXT, 'k': 9, 'play': True})}")
+    wait_for_run(page)
+    assert place(page)[0] == 9, "motion is reduced, so it does not play"
+    shown = "return arguments[0].filter((s) => document.querySelector(s).offsetParent !== null)"
+    parts = [".top", "#input", "#format", "#play", "#output", "#why", "#message", "#wire"]
+    assert page.run(shown, parts) == parts[2:]
+    size = "const {scrollWidth, scrollHeight} = document.documentElement; return [scrollWidth, scrollHeight]"
+    assert page.run(size) == [640, 600]

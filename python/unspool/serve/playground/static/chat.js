@@ -5,6 +5,13 @@ import { readEvents } from "./event_stream.js";
 
 const byId = (id) => document.getElementById(id);
 
+const EXAMPLE_MESSAGE = "What is the weather in Paris?";
+const EXAMPLE_TOOLS = [{
+  name: "get_weather",
+  description: "The weather of a city",
+  parameters: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
+}];
+
 export class Chat {
   /**
    * `headers()`: the headers of a request. `onBegin(run)`: an answer begins. `onGrow()`: it has more steps.
@@ -20,6 +27,11 @@ export class Chat {
       if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
       event.preventDefault();
       this.send();
+    });
+    byId("chat-example").addEventListener("click", () => {
+      byId("say").value = EXAMPLE_MESSAGE;
+      byId("chat-tools").value = JSON.stringify(EXAMPLE_TOOLS, null, 1);
+      byId("send").focus();
     });
     byId("stop").addEventListener("click", () => this.abort?.abort());
     byId("new-chat").addEventListener("click", () => { this.abort?.abort(); this.clear(); });
@@ -133,6 +145,7 @@ export class Chat {
 
   showState() {
     const call = this.unanswered[0];
+    byId("chat-hint").hidden = this.messages.length > 0;
     byId("say-label").textContent = call ? `Result of ${call.function.name}` : "Message";
     byId("send").disabled = this.abort !== null;
     byId("stop").disabled = this.abort === null;

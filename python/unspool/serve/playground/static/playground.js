@@ -162,6 +162,7 @@ function showRun(answer, place) {
   run = answer;
   view.load(run);
   byId("step").max = String(run.steps.length);
+  byId("output-hint").hidden = run.steps.length > 0;
   goTo(place ?? run.steps.length);
 }
 
@@ -194,6 +195,7 @@ function growAnswer() {
     const follows = place() === Number(byId("step").max);
     view.grow();
     byId("step").max = String(run.steps.length);
+    byId("output-hint").hidden = run.steps.length > 0;
     goTo(follows ? run.steps.length : place());
   });
 }
@@ -380,7 +382,11 @@ async function openLink(link) {
     finish_reason: link.r ?? "stop",
   });
   byId("example").value = example ? example.name : "";
-  await runNow(typeof link.k === "number" ? link.k : null);
+  const hasRun = await runNow(typeof link.k === "number" ? link.k : null);
+  if (hasRun && link.play && !prefersStillness.matches) {
+    goTo(0);
+    play();
+  }
 }
 
 async function begin() {
@@ -404,6 +410,7 @@ async function begin() {
   byId("key").addEventListener("change", useKey);
   byId("tab-parse").addEventListener("click", () => showTab(false));
   byId("tab-chat").addEventListener("click", () => showTab(true));
+  document.body.classList.toggle("embedded", location.search === "?embedded");
   showUnit();
   let needsKey = false;
   try {
