@@ -1,4 +1,4 @@
-"""The code in docs/generation.md runs, and that of docs/start.md that runs a model."""
+"""The code in docs/generation.md runs, and that of other pages that runs a model."""
 
 from __future__ import annotations
 
@@ -37,16 +37,51 @@ def test_the_page(llama: Any, byte_tokenizer: Any, monkeypatch: pytest.MonkeyPat
     assert names["result"].finish_reason in ("stop", "length")
 
 
-@pytest.mark.skipif(not PAGE.is_file(), reason="runs in a checkout")
-def test_the_block_that_generates(
-    llama: Any, byte_tokenizer: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """docs/start.md, as it stands, but for where the model comes from."""
+@pytest.fixture
+def from_pretrained(llama: Any, byte_tokenizer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pages' model is a small one."""
     transformers = pytest.importorskip("transformers")
-    monkeypatch.setattr(byte_tokenizer, "chat_template", "{{ messages[0].content }}<tool_call></tool_call>")
+    monkeypatch.setattr(byte_tokenizer, "chat_template", "{{ messages[-1].content }}<tool_call></tool_call>")
     monkeypatch.setattr(transformers.AutoModelForCausalLM, "from_pretrained", lambda _: llama)
     monkeypatch.setattr(transformers.AutoTokenizer, "from_pretrained", lambda _: byte_tokenizer)
-    page = PAGE.with_name("start.md").read_text(encoding="utf-8")
-    (block,) = re.findall(r"```python\n(from transformers .*?)```", page, re.S)
+
+
+def blocks_of(page: str) -> list[str]:
+    """Those that this file runs."""
+    text = PAGE.with_name(page).read_text(encoding="utf-8")
+    return re.findall(r"<!-- run by tests/generation/test_docs.py -->\n\n```python\n(.*?)```", text, re.S)
+
+
+@pytest.mark.skipif(not PAGE.is_file(), reason="runs in a checkout")
+@pytest.mark.usefixtures("from_pretrained")
+def test_the_block_that_generates(capsys: pytest.CaptureFixture[str]) -> None:
+    """docs/start.md, as it stands, but for where the model comes from."""
+    (block,) = blocks_of("start.md")
     exec(block, {"unspool": unspool, "tools": TOOLS})
     assert "{'content': " in capsys.readouterr().out
+
+
+@pytest.mark.skipif(not PAGE.is_file(), reason="runs in a checkout")
+@pytest.mark.usefixtures("from_pretrained")
+def test_the_model_of_a_fastapi_application() -> None:
+    """docs/fastapi.md: what the application asks of the demo, it asks of the model."""
+    (block,) = blocks_of("fastapi.md")
+    names: dict[str, Any] = {"unspool": unspool}
+    exec(block, names)
+    sampling = unspool.SamplingParams(max_tokens=5)
+    stream = names["model"].stream([{"role": "user", "content": "Hi"}], tools=None, sampling=sampling)
+    assert [delta.kind for delta in stream]
+    assert stream.result.usage.completion_tokens == 5
+
+
+@pytest.mark.skipif(not PAGE.is_file(), reason="runs in a checkout")
+@pytest.mark.usefixtures("from_pretrained")
+def test_the_model_of_an_agents_loop() -> None:
+    """docs/agent-loop.md: both ways to ask a model return its message."""
+    names: dict[str, Any] = {"unspool": unspool}
+    blocks = blocks_of("agent-loop.md")
+    assert len(blocks) == 2
+    for block in blocks:
+        exec(block, names)
+        message = names["ask"]([{"role": "user", "content": "Hi"}], TOOLS)
+        assert isinstance(message, unspool.Message)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import unspool
 from unspool.serve import ServeOptions, create_app
 from unspool.serve.chat import ChatRequest
 from unspool.serve.completions import CompletionRequest
@@ -103,6 +104,22 @@ def test_the_block_that_asks_the_demo(demo_url: str) -> None:
     exec(block.replace("http://127.0.0.1:11556", demo_url).replace("print(", "seen.append("), names)
     names["client"].close()
     assert any(delta.tool_calls for delta in names["seen"])
+
+
+def test_the_agents_loop_asks_a_server(demo_url: str) -> None:
+    """docs/agent-loop.md, as it stands, but for the port."""
+    pytest.importorskip("openai")
+    page = PAGE.with_name("agent-loop.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```python\n(from openai .*?)```", page, re.S)
+
+    def get_weather(city: str) -> str:
+        return f"sunny in {city}"
+
+    names: dict[str, Any] = {"unspool": unspool, "get_weather": get_weather}
+    exec(block.replace("http://127.0.0.1:11556", demo_url), names)
+    names["client"].close()
+    assert names["messages"][-1]["role"] == "tool"
+    assert names["messages"][-1]["content"].startswith("sunny in ")
 
 
 class _Model:
