@@ -91,7 +91,7 @@ def test_the_home_page_has_the_playground_or_its_picture(site: Path) -> None:
         assert frames == []
 
 
-@pytest.mark.parametrize("word", ["fastapi", "codex", "openai-harmony"])
+@pytest.mark.parametrize("word", ["fastapi", "ollama", "codex", "litellm", "instructor", "openai-harmony"])
 def test_the_search_finds(site: Path, word: str) -> None:
     index = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))
     assert any(word in entry["title"].lower() for entry in index["docs"]), "no heading has it"

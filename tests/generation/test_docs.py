@@ -49,7 +49,7 @@ def from_pretrained(llama: Any, byte_tokenizer: Any, monkeypatch: pytest.MonkeyP
 def blocks_of(page: str) -> list[str]:
     """Those that this file runs."""
     text = PAGE.with_name(page).read_text(encoding="utf-8")
-    return re.findall(r"<!-- run by tests/generation/test_docs.py -->\n\n```python\n(.*?)```", text, re.S)
+    return re.findall(r"<!-- run by tests/generation/test_docs.py.*? -->\n\n```python\n(.*?)```", text, re.S)
 
 
 @pytest.mark.skipif(not PAGE.is_file(), reason="runs in a checkout")
