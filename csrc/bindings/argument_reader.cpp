@@ -71,8 +71,8 @@ void register_argument_reader(py::module_& module) {
           "json_path", [](const ArgumentEvent& event) { return to_json_path(event.path.get()); })
       .def("__repr__", [](const ArgumentEvent& event) {
         return "ArgumentEvent(call=" + std::to_string(event.call) +
-               ", path=" + to_json_path(event.path.get()) + ", kind=" + to_string(event.kind) +
-               ", text=" + std::string(py::repr(py::str(event.text))) +
+               ", path=" + short_repr(py::str(to_json_path(event.path.get()))) +
+               ", kind=" + to_string(event.kind) + ", text=" + short_repr(py::str(event.text)) +
                ", is_final=" + (event.is_final ? "True" : "False") + ")";
       });
   py::class_<PyArgumentReader>(module, "ArgumentReader")

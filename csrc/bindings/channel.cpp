@@ -414,6 +414,7 @@ void register_channel(py::module_& module) {
       .def_property_readonly("is_closed", &is<&DeltaChannel::is_closed>)
       .def_property_readonly("is_cancelled", &is<&DeltaChannel::is_cancelled>)
       .def_property_readonly("is_finished", &is<&DeltaChannel::is_finished>);
+  describe_by(channel, "maxsize", "is_closed", "is_cancelled", "is_finished");
   refuse_pickle(channel, "a DeltaChannel");
 }
 

@@ -253,7 +253,7 @@ PyObject* repr(PyObject* self) {
                                       "name", "status", "finish_reason", "reason"};
     for (std::size_t i = 1; i < std::size(kNames); ++i) {
       if (values[i].is_none() || (i == 1 && py::len(values[i]) == 0)) continue;
-      text.append(", ").append(kNames[i]).append("=").append(std::string(py::repr(values[i])));
+      text.append(", ").append(kNames[i]).append("=").append(short_repr(values[i]));
     }
     if (delta_of(self).choice != 0)
       text.append(", choice=").append(std::to_string(delta_of(self).choice));

@@ -155,6 +155,12 @@ void register_schemas(py::module_& module) {
             return tool->json;
           },
           py::arg("name"));
+  schemas.def_property_readonly("names", [](const ToolSchemas& self) {
+    py::list names;
+    for (const auto& tool : self.tools) names.append(tool.first);
+    return py::tuple(names);
+  });
+  describe_by(schemas, "names");
   add_fast_method(schemas, &kToolCount);
   refuse_pickle(schemas, "a ToolSchemas");
 }

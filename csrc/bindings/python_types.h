@@ -67,6 +67,21 @@ inline py::object text_or_none(std::string_view text) {
   return py::str(text.data(), text.size());
 }
 
+/// The `repr` of a text or another value, with long texts cut.
+inline std::string short_repr(const py::object& value) {
+  if (!py::isinstance<py::str>(value)) return py::repr(value);
+  return py::str(py::module_::import("unspool.core.short_repr").attr("short_repr")(value));
+}
+
+/// Gives a class a `repr` with its name and these attributes.
+template <typename Class, typename... Names>
+void describe_by(Class& cls, Names... names) {
+  cls.def("__repr__", [names...](const py::object& self) -> py::object {
+    return py::module_::import("unspool.core.short_repr")
+        .attr("describe")(self, py::make_tuple(names...));
+  });
+}
+
 /// Live objects hold native state, so copying and pickling raise an error with the reason.
 /// `can_fork`: another method copies the object.
 template <typename Class>

@@ -356,6 +356,9 @@ void register_token_streamer(py::module_& module) {
                              })
       .def_property_readonly("is_finished",
                              [](const PyTokenStreamer& self) { return Look(self)->is_finished(); })
+      .def_property_readonly(
+          "_format",
+          [](const PyTokenStreamer& self) { return Look(self)->format().program().name; })
       .def_property_readonly("_has_prompt",
                              [](const PyTokenStreamer& self) { return Look(self)->has_prompt(); })
       .def_property_readonly("is_stopped",
@@ -401,6 +404,7 @@ void register_token_streamer(py::module_& module) {
   add_fast_method(streamer, &kPut);
   add_fast_method(streamer, &kFork);
   add_fast_method(streamer, &kRollback);
+  describe_by(streamer, "_format", "region", "held_bytes", "is_finished");
   refuse_pickle(streamer, "a live stream", true);
 }
 

@@ -381,6 +381,7 @@ void register_wire(py::module_& module) {
         return self.native().has_ended();
       });
   add_fast_method(writer, &kWrite);
+  describe_by(writer, "protocol", "id", "has_begun", "has_ended");
   refuse_pickle(writer, "a WireWriter", true);
   module.def(
       "sign_thought", [](const py::str& text) { return ThoughtSignature::of(read_text(text)); },

@@ -155,6 +155,7 @@ class ChunkParser : LabelledParser {
   Held held() const;
   std::string extra() const { return parser_->extra(); }
   const Message& message() const { return builder_.message(); }
+  const Format& format() const { return *format_; }
   /// The request's tools; null: unknown.
   const std::shared_ptr<const ToolSchemas>& tools() const { return tools_; }
   /// Moves the message of a finished stream out.

@@ -914,6 +914,10 @@ class ToolSchemas:
 
     def __contains__(self, name: str) -> bool: ...
     def __len__(self) -> int: ...
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The tools' names, sorted."""
+
     def schema(self, name: str) -> str | None:
         """The JSON Schema of a tool's parameters, as JSON text; None if there is no such tool."""
 
@@ -1668,6 +1672,8 @@ class TokenStreamer:
         either, because no delta covers them.
         """
 
+    @property
+    def _format(self) -> str: ...
     @property
     def _has_prompt(self) -> bool: ...
     def _passes_by(self, id: int) -> bool: ...

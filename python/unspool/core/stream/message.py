@@ -8,6 +8,7 @@ from dataclasses import InitVar, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from unspool._core import Delta, TokenStreamer, ToolSchemas
+from unspool.core.short_repr import short_fields
 from unspool.core.stream.labels import Labels
 from unspool.errors import ArgumentError
 
@@ -46,6 +47,9 @@ class ToolCall:
 
     def __post_init__(self, schema: ToolSchemas | str | None) -> None:
         object.__setattr__(self, "schema", schema)
+
+    def __repr__(self) -> str:
+        return short_fields(self, ("id", "name", "arguments", "status", "repairs", "written_as"))
 
     def __getstate__(self) -> dict[str, Any]:
         """The state for `copy` and `pickle`, with the schema as text."""
@@ -135,6 +139,9 @@ class MalformedText:
     reason: str
     index: int | None
 
+    def __repr__(self) -> str:
+        return short_fields(self, ("text", "reason", "index"), always=("text",))
+
 
 @dataclass(frozen=True)
 class TokenCounts:
@@ -185,6 +192,11 @@ class Message:
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
     labels: Labels | None = field(default=None, hash=False)
     hint: str | None = field(default=None, compare=False)
+
+    def __repr__(self) -> str:
+        """What the model said. Use the fields for the rest: `deltas`, `audit`, `labels`, …."""
+        names = ("content", "reasoning", "tool_calls", "finish_reason", "malformed", "dropped", "hint")
+        return short_fields(self, names, always=("content", "finish_reason"))
 
     @property
     def incomplete(self) -> bool:

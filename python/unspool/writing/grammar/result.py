@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from unspool.core.short_repr import short_fields
 from unspool.errors import ArgumentError
 
 __all__ = ["Dropped", "Grammar", "Syntax", "WhiteSpace", "check_white_space"]
@@ -39,3 +40,6 @@ class Grammar:
     syntax: Syntax
     text: str
     dropped: tuple[Dropped, ...] = ()
+
+    def __repr__(self) -> str:
+        return short_fields(self, ("syntax", "text", "dropped"))
