@@ -47,7 +47,7 @@ TESTS = {
     "easydel.md": "integrations/easydel/test_docs.py",
     "generation.md": "generation/test_docs.py::test_the_page",
     "mlserver.md": "integrations/test_mlserver_docs.py",
-    "opentelemetry.md": "engines/test_telemetry.py::test_the_block_of_the_page_runs, with engine, gguf",
+    "opentelemetry.md": "generation/test_docs.py::test_the_page_on_opentelemetry",
     "openvino.md": "integrations/test_openvino_page.py::test_the_blocks_run, with gguf, tokenizers",
     "ray.md": "integrations/test_ray.py::test_the_pages_blocks_run",
     "server.md": "serve/test_docs.py::test_the_codes_examples_run",

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -254,24 +252,6 @@ def test_the_span_of_another_middleware_stays_the_only_one(recorded: Recorded) -
     assert asyncio.run(main()) == 200
     assert recorded.names == ["chat", "theirs"]
     assert recorded.span("chat").parent.span_id == recorded.span("theirs").context.span_id
-
-
-def test_the_block_of_the_page_runs() -> None:
-    pytest.importorskip("torch")
-    page = Path(__file__).parents[2] / "docs" / "opentelemetry.md"
-    (block,) = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
-    model = """
-from tests.tiny_models import TEMPLATE, make_byte_tokenizer, make_llama
-
-tokenizer = make_byte_tokenizer(chat_template=TEMPLATE)
-model = make_llama(tokenizer)
-messages = [{"role": "user", "content": "Hi"}]
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", model + block], cwd=page.parents[1], check=True, capture_output=True, text=True
-    )
-    assert '"name": "chat' in done.stdout
-    assert '"gen_ai.usage.output_tokens": 20' in done.stdout
 
 
 def test_a_program_without_opentelemetry_imports_none_of_it() -> None:

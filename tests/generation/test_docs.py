@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -85,3 +87,23 @@ def test_the_model_of_an_agents_loop() -> None:
         exec(block, names)
         message = names["ask"]([{"role": "user", "content": "Hi"}], TOOLS)
         assert isinstance(message, unspool.Message)
+
+
+@pytest.mark.skipif(not PAGE.is_file(), reason="runs in a checkout")
+def test_the_page_on_opentelemetry() -> None:
+    """docs/opentelemetry.md, in a process of its own: a provider is set once."""
+    pytest.importorskip("opentelemetry.sdk")
+    page = PAGE.with_name("opentelemetry.md")
+    (block,) = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
+    model = """
+from tests.tiny_models import TEMPLATE, make_byte_tokenizer, make_llama
+
+tokenizer = make_byte_tokenizer(chat_template=TEMPLATE)
+model = make_llama(tokenizer)
+messages = [{"role": "user", "content": "Hi"}]
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", model + block], cwd=PAGE.parents[1], check=True, capture_output=True, text=True
+    )
+    assert '"name": "chat' in done.stdout
+    assert '"gen_ai.usage.output_tokens": 20' in done.stdout

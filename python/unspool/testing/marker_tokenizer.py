@@ -77,6 +77,10 @@ class MarkerTokenizer:
         stream = Detokenizer(self.vocabulary, skip_special_tokens=skip_special_tokens)
         return stream.put(list(ids)) + stream.end()
 
+    def get_added_vocab(self) -> dict[str, int]:
+        """The ids of the added tokens by text."""
+        return dict(self._added)
+
     def token_to_id(self, token: str) -> int | None:
         """The id of an added token, or of a byte by its letter; None: there is no such token."""
         return self._added.get(token, self._bytes.get(token))
