@@ -341,7 +341,9 @@ void send_deltas(TokenStreamer& streamer, PyChannel& self) {
 namespace {
 
 std::unique_ptr<PyChannel> make_channel(py::ssize_t maxsize) {
-  if (maxsize < 0) throw ArgumentError("maxsize is negative; pass 0 for an unbounded channel");
+  if (maxsize < 0)
+    throw ArgumentError("maxsize is " + std::to_string(maxsize) +
+                        "; pass 0 for an unbounded channel, or more");
   return std::make_unique<PyChannel>(static_cast<std::size_t>(maxsize));
 }
 

@@ -27,6 +27,7 @@ PYBIND11_MODULE(_core, module, py::mod_gil_not_used()) {
   refuse_unmade_objects(module);
   decide_pickling(module);
   add_docs(module);
+  explain_wrong_calls(module);
 }
 
 #undef PyInit__core

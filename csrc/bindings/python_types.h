@@ -32,6 +32,8 @@ void register_wire(py::module_& module);
 void register_data_key(py::module_& module);
 /// Gives every class and member the stub's documentation; called last.
 void add_docs(const py::module_& module);
+/// Has unspool.core.wrong_call write the errors of wrong arguments.
+void explain_wrong_calls(const py::module_& module);
 
 /// Sets the Python error for one of our exceptions; returns false for others.
 bool set_python_error(const std::exception_ptr& pointer);

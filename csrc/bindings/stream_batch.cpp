@@ -126,7 +126,13 @@ SlotOptions read_slot_options(const py::object& choice, bool deltas) {
 template <typename Make>
 Slot take_slot(PyStreamBatch& self, SlotOptions options, const py::object& writer, Make&& make) {
   PyWireWriter* lent = nullptr;
-  if (!writer.is_none()) lent = py::cast<PyWireWriter*>(writer);
+  if (!writer.is_none()) {
+    if (!py::isinstance<PyWireWriter>(writer)) {
+      throw py::type_error(std::string("writer is of type ") + Py_TYPE(writer.ptr())->tp_name +
+                           "; pass a WireWriter");
+    }
+    lent = py::cast<PyWireWriter*>(writer);
+  }
   // Only now: reading the arguments may have run Python code, and another thread's step.
   const StateGuard guard(self.loan->lock, lent == nullptr ? self.loan->lock : lent->lock);
   StreamBatch& batch = native_batch(self);

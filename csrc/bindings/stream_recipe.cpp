@@ -84,6 +84,7 @@ Value read_as(const StreamOption& option, py::handle value, const char* wanted) 
 std::vector<std::string> read_texts(const StreamOption& option, py::handle value) {
   // One stop string. As a sequence, a str would be a list of its letters.
   if (PyUnicode_Check(value.ptr())) return {std::string(read_text(value))};
+  if (!py::isinstance<py::iterable>(value)) refuse(option, value, "a str, or a list of str");
   const auto list =
       py::reinterpret_steal<py::object>(call_python([&] { return PySequence_List(value.ptr()); }));
   if (!list) throw py::error_already_set();

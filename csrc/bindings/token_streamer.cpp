@@ -136,7 +136,12 @@ PyObject* parse_arguments(PyTokenStreamer& self, PyObject* text, PyObject* token
   std::optional<std::span<const TokenId>> ids;
   if (is_there(tokens)) ids = self.ids;
   std::optional<FinishReason> reason;
-  if (is_there(finish_reason)) reason = parse_finish_reason(read_text(finish_reason));
+  if (is_there(finish_reason)) {
+    if (!PyUnicode_Check(finish_reason))
+      throw py::type_error(std::string("finish_reason is of type ") +
+                           Py_TYPE(finish_reason)->tp_name + "; pass a str, such as 'stop'");
+    reason = parse_finish_reason(read_text(finish_reason));
+  }
   read_chunk(self, (view ? view->size() : 0) + self.ids.size() * kBytesOfId,
              [&] { self.streamer.read(view, ids, reason); });
   return deliver(self);

@@ -93,6 +93,10 @@ std::uint64_t read_count(py::handle object, const std::string& name) {
 Usage read_usage(const py::object& object) {
   Usage usage;
   if (object.is_none()) return usage;
+  if (!py::hasattr(object, "items")) {
+    throw py::type_error(std::string("usage is of type ") + Py_TYPE(object.ptr())->tp_name +
+                         "; pass a dict, such as {'completion_tokens': 3}");
+  }
   const auto items = py::reinterpret_steal<py::list>(PyMapping_Items(object.ptr()));
   if (!items) throw py::error_already_set();
   for (const py::handle& item : items) {

@@ -91,7 +91,9 @@ std::string_view to_string(WireProtocol protocol) {
 WireWriter::WireWriter(WireOptions options, std::string_view id_prefix,
                        std::initializer_list<std::string_view> reserved)
     : options_(std::move(options)), framing_(options_.sse) {
-  if (options_.n < 1) throw ArgumentError("n is below 1; a response has at least one answer");
+  if (options_.n < 1)
+    throw ArgumentError("n is " + std::to_string(options_.n) +
+                        "; a response has at least 1 answer");
   if (options_.id.empty()) options_.id = random_id(id_prefix);
   // Set once, here: all chunks of a response must have the same id and time, also after a restore.
   if (options_.created == 0) options_.created = now_s();
@@ -423,7 +425,8 @@ void WireWriter::add_logprobs(std::int32_t choice, std::vector<TokenLogprob> ent
   };
   for (const TokenLogprob& entry : entries) {
     if (is_bad(entry) || std::any_of(entry.top.begin(), entry.top.end(), is_bad)) {
-      throw ArgumentError("a log-probability is NaN or above 0; pass natural logarithms");
+      throw ArgumentError(
+          "a log-probability is NaN or above 0; pass natural logarithms, such as -0.1");
     }
   }
   // After the checks: the same entries are refused for every protocol.

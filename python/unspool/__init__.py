@@ -31,6 +31,7 @@ from unspool.errors import (
     StreamTimeout,
     ToolCallError,
     UnknownFormatError,
+    UnknownOptionError,
     UnspoolError,
     VocabularyError,
 )
@@ -191,6 +192,7 @@ __all__ = [
     "ToolCallError",
     "ToolSchemas",
     "UnknownFormatError",
+    "UnknownOptionError",
     "UnspoolError",
     "Violation",
     "Vocabulary",

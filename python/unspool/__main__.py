@@ -246,8 +246,13 @@ def _read_config(context: click.Context, path: str | None) -> None:
 )
 @_setting("--max-new-tokens", default=2048, show_default=True, help="For requests that set no limit.")
 @_setting("--host", default="127.0.0.1", show_default=True)
-@_setting("--port", default=11556, show_default=True)
-@_setting("--metrics-port", type=int, default=-1, help="Another port for the metrics; -1: only /metrics.")
+@_setting("--port", type=click.IntRange(0, 65535), default=11556, show_default=True)
+@_setting(
+    "--metrics-port",
+    type=click.IntRange(-1, 65535),
+    default=-1,
+    help="Another port for the metrics; -1: only /metrics.",
+)
 @_setting("--api-key", "api_keys", multiple=True, help="What clients must send; may be repeated.")
 @_setting(
     "--workers",

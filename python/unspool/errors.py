@@ -18,13 +18,25 @@ __all__ = [
     "StreamTimeout",
     "ToolCallError",
     "UnknownFormatError",
+    "UnknownOptionError",
     "UnspoolError",
     "VocabularyError",
 ]
 
 
+def shorten(text: str, limit: int) -> str:
+    """A text whose middle is left out if it is longer than `limit`."""
+    if len(text) <= limit:
+        return text
+    head, tail = limit * 2 // 3, limit // 3
+    return f"{text[:head]} … ({len(text) - head - tail:,} characters) … {text[-tail:]}"
+
+
 class UnspoolError(Exception):
-    """The base of every error that this package raises."""
+    """The base of every error that this package raises. A message that quotes a long value is cut."""
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(shorten(arg, 2000) if isinstance(arg, str) else arg for arg in args))
 
 
 class ArgumentError(UnspoolError, ValueError):
@@ -49,6 +61,10 @@ class UnknownFormatError(FormatError, LookupError):
 
 class ToolCallError(UnspoolError, ValueError):
     """The arguments that a model wrote do not fit the type that the caller asks for (`ToolCall.as_`)."""
+
+
+class UnknownOptionError(ArgumentError, TypeError):
+    """A function has no option of this name."""
 
 
 class VocabularyError(UnspoolError, ValueError):

@@ -407,7 +407,7 @@ def test_extra_members() -> None:
     ("arguments", "message"),
     [
         ({"protocol": "chat"}, "protocol is 'chat'; use one of " + ", ".join(PROTOCOLS)),
-        ({"n": 0}, "n is below 1"),
+        ({"n": 0}, "n is 0"),
         ({"n": -1}, "n is negative"),
         ({"protocol": "messages", "n": 2}, "messages has one answer"),
         ({"protocol": "responses", "n": 2}, "responses has one answer"),

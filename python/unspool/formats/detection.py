@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal
 
+from unspool.core.wrong_call import shown
 from unspool.errors import ArgumentError
 from unspool.formats.format_file import FormatFile, formats, get_format
 from unspool.formats.learning.learn_once import learn_once
@@ -151,6 +153,8 @@ def _look_at(source: Any) -> _Model:
     if isinstance(source, str):
         if "{%" in source or "{{" in source:
             return _Model(_template_text(source))
+        if source.startswith(("/", "./", "../", "~")) and not Path(source).expanduser().exists():
+            raise ArgumentError(f"there is no such file or folder: {shown(source)}")
         return _Model(model_type=source, name=source)
     if isinstance(source, Mapping) and any(key in source for key in _SOURCES):
         source = SimpleNamespace(**{str(key): value for key, value in source.items()})
@@ -161,7 +165,7 @@ def _look_at(source: Any) -> _Model:
     ]  # of a processor
     if not any(hasattr(part, key) for part in parts for key in _SOURCES):
         raise ArgumentError(
-            f"a {type(source).__name__} shows nothing of its format; "
+            f"{shown(source)} ({type(source).__name__}) shows nothing of its format; "
             "pass a tokenizer, a chat template or a model's name"
         )
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from unspool._core import Format, FormatSource
 from unspool.core.format.registry import add_source, find_source, sources
+from unspool.core.wrong_call import explained
 from unspool.errors import FormatError
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class FormatFile(FormatSource):
         detect: The rules that `unspool.detect` uses to recognize a model of this format.
     """
 
+    @explained
     def grammar(
         self,
         tools: Iterable[Any] = (),
@@ -195,9 +197,7 @@ def read_format(path: str | os.PathLike[str]) -> FormatFile:
     Raises:
         FormatError: The file is not valid TOML or not a valid format; the message has line and column.
     """
-    from pathlib import Path  # not before: importing unspool stays light
-
-    return FormatFile(read_text(path), Path(path).name)
+    return FormatFile(read_text(path), str(path))
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
@@ -208,4 +208,4 @@ def read_text(path: str | os.PathLike[str]) -> str:
     try:
         return file.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise FormatError(f"{file.name}: not UTF-8: {error}") from None
+        raise FormatError(f"{path}: not UTF-8: {error}") from None

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from unspool.core.records import require_count
+from unspool.core.wrong_call import unknown_option
 from unspool.errors import ArgumentError
 from unspool.generation.prefill.cache_name import CACHE_NAMES, pop_cache
 from unspool.generation.sampling_params import GenerationDefaults, SamplingParams, same_answers
@@ -171,7 +172,7 @@ def read_settings(
 
 
 def check_options(model: Any, options: Iterable[str]) -> None:
-    """Raise TypeError for options that no one reads. transformers would raise in the worker, after the call.
+    """Raise UnknownOptionError for options that no one reads. transformers would raise in the worker, after the call.
 
     A model with a `generate` of its own that takes any keyword is not checked.
     """
@@ -184,9 +185,7 @@ def check_options(model: Any, options: Iterable[str]) -> None:
     known = {name for reader in readers for name in _names(reader)}
     unknown = [name for name in left if name not in known and not name.startswith("decoder_")]
     if unknown:
-        raise TypeError(
-            f"stream takes no {', '.join(unknown)}; no option of generate or Parser has this name"
-        )
+        raise unknown_option("stream", unknown[0], known | _OURS | _config_names())
 
 
 def _names(function: Callable[..., Any]) -> list[str]:

@@ -16,6 +16,7 @@ from unspool.core.records import require_at_least
 from unspool.core.stream.stream_options import PARSER_OPTIONS
 from unspool.core.stream.tool import read_tools
 from unspool.core.vocabulary.vocabulary_sources import from_tokenizer
+from unspool.core.wrong_call import unknown_option
 from unspool.errors import ArgumentError, VocabularyError
 from unspool.formats.choose_format import check_format_names, choose_format
 from unspool.generation.delta_stream import DeltaStream
@@ -115,7 +116,7 @@ class StreamGenerator:
         check_format_names(format, reasoning)
         unknown = set(parser_options) - _PARSER_OPTIONS
         if unknown:
-            raise TypeError(f"StreamGenerator takes no {', '.join(sorted(unknown))}")
+            raise unknown_option("StreamGenerator", min(unknown), _PARSER_OPTIONS)
         self.model, self.tokenizer, self.processor = model, tokenizer, processor
         self.format, self.reasoning, self.parser_options = format, reasoning, parser_options
         self.backend, self.hook, self.prefill = backend, hook, PrefillConfig.read(prefill)

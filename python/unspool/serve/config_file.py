@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
+from unspool.core.wrong_call import near_names
 from unspool.errors import ArgumentError
 
 if sys.version_info >= (3, 11):
@@ -41,8 +41,7 @@ def read_config_file(path: str, names: Collection[str]) -> dict[str, Any]:
             found[name] = value
             continue
         if name not in names:
-            near = difflib.get_close_matches(name, names, n=1)
-            hint = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(sorted(names))}"
+            hint = near_names(name, names) or f"there are {', '.join(sorted(names))}"
             raise ArgumentError(f"'{path}' has an unknown option '{key}'; {hint}")
         found[name] = value
     return found

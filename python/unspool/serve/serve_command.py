@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from unspool.core.format.other_families import compile_others
+from unspool.core.repository import check_repository, is_path
 from unspool.errors import ArgumentError
 from unspool.formats.choose_format import check_format_names
 from unspool.serve.api_server import ApiServer
@@ -163,8 +163,10 @@ def _check_source(path: str, format: str, reasoning: str | None, gguf_file: str 
             if ggufs:
                 raise ArgumentError(f"'{path}' has only GGUF weights{_gguf_hint(folder, ggufs[0])}")
             raise ArgumentError(f"'{path}' has no config.json; name the folder of a transformers checkpoint")
-    elif path.startswith((".", "~", os.sep)) or path.count("/") > 1 or "\\" in path:
+    elif is_path(path):
         raise ArgumentError(f"there is no folder '{path}'; name a checkpoint's folder, or a repository")
+    else:
+        check_repository(path)
 
 
 def _gguf_hint(folder: Path, name: str) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from unspool._core import Delta, DeltaChannel, Format, ToolSchemas
 from unspool._core import TokenStreamer as NativeTokenStreamer
 from unspool.core.format.other_families import Also
+from unspool.core.format.registry import is_known
 from unspool.core.stream.snapshots import seal, unseal
 from unspool.core.stream.stream_options import (
     IncompleteCalls,
@@ -21,6 +22,8 @@ from unspool.core.stream.stream_options import (
 )
 from unspool.core.stream.stream_recipe import recipe_options, with_defaults
 from unspool.core.stream.tool_schemas import compile_tools
+from unspool.core.wrong_call import explained, shown
+from unspool.errors import ArgumentError, UnknownFormatError
 from unspool.formats.format_file import FormatFile
 from unspool.streams.choose_recipe import choose_recipe
 from unspool.streams.stray_tag import warn_of_stray_tag
@@ -113,6 +116,7 @@ class Parser(NativeTokenStreamer):
     _tag_formats: tuple[Any, Any] | None  # compared with a stray tag
     _offered: tuple[Any, ToolSchemas] | None  # the format that should read a call of these tools
 
+    @explained
     def __init__(
         self,
         format: str | FormatFile | Format,
@@ -284,4 +288,12 @@ def parse(
     **options: Any,
 ) -> Message:
     """Parse a whole output with a new `Parser`; `options` are those of `Parser`."""
-    return Parser(format, tools, **options).parse(output, finish_reason)
+    try:
+        parser = Parser(format, tools, **options)
+    except UnknownFormatError:
+        if isinstance(output, str) and is_known(output):
+            raise ArgumentError(
+                f"the arguments are swapped: {shown(output)} is a format; call parse(output, format)"
+            ) from None
+        raise
+    return parser.parse(output, finish_reason)

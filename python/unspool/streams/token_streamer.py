@@ -17,6 +17,7 @@ from unspool.core.stream.stream_options import (
     UnknownTools,
     WhiteSpace,
 )
+from unspool.core.wrong_call import explained
 from unspool.errors import ArgumentError
 from unspool.formats.format_file import FormatFile
 from unspool.streams.parser import Parser, begin_stream
@@ -59,6 +60,7 @@ class TokenStreamer(Parser):
         UnknownFormatError, ArgumentError, VocabularyError: as of `Parser`.
     """
 
+    @explained
     def __init__(
         self,
         tokenizer: Any,

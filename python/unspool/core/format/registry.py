@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from unspool._core import FormatSource
 from unspool.core.fork_safety import ForkSafeLock
+from unspool.core.wrong_call import near_names, shown
 from unspool.errors import FormatError, UnknownFormatError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["add_source", "find_source", "revision", "sources"]
+__all__ = ["add_source", "find_source", "is_known", "revision", "sources"]
 
 _registered: dict[str, FormatSource] = {}
 _registrations: list[str] = []  # the names, in order; it only grows
@@ -65,6 +66,15 @@ def sources() -> tuple[FormatSource, ...]:
     return tuple(found[name] for name in sorted(found))
 
 
+def is_known(name: str) -> bool:
+    """Whether a format has this name or alias."""
+    try:
+        find_source(name)
+    except UnknownFormatError:
+        return False
+    return True
+
+
 def find_source(name: str) -> FormatSource:
     """Return the format with this name or alias. Reads no other file unless it is an alias.
 
@@ -85,11 +95,14 @@ def find_source(name: str) -> FormatSource:
         )
     if key in _aliases():
         return _shipped(_aliases()[key])
-    import difflib  # only this error needs it
-
-    near = difflib.get_close_matches(name.lower(), [*_files(), *_aliases(), *_registered], n=3)
-    hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
-    raise UnknownFormatError(f"unknown format '{name}'; {hint}`unspool formats` lists all")
+    if name.endswith(".toml"):
+        hint = f"to use a format file, call unspool.register_format({shown(name)}) and pass its name"
+    elif "/" in name and len(name) < 200:
+        hint = f"if it is a model's name, unspool.detect({shown(name)}) returns its formats, best first"
+    else:
+        near = near_names(name.lower(), [*_files(), *_aliases(), *_registered], 3) if len(name) < 200 else ""
+        hint = " ".join(filter(None, (near, "`unspool formats` lists all")))
+    raise UnknownFormatError(f"unknown format {shown(name)}; {hint}")
 
 
 def add_source(source: FormatSource) -> None:

@@ -51,7 +51,15 @@ def loss_mask(
     return _mask(labels, prompt, values, left_out, is_weighted=weights is not None)
 
 
+def _check_labels(labels: Labels) -> None:
+    if labels is None:
+        raise ArgumentError("labels is None; parse with labels=True and a tokenizer")
+    if not isinstance(labels, Labels):
+        raise ArgumentError(f"labels is of type {type(labels).__name__}; pass message.labels")
+
+
 def _check(labels: Labels, prompt: int, train: Sequence[Region], calls: str) -> None:
+    _check_labels(labels)
     if not labels.is_final:
         raise ArgumentError("the labels are of a stream that has not ended; take them after end()")
     if prompt < 0:
@@ -105,6 +113,7 @@ def sum_logprobs(
     Raises:
         ArgumentError: The number of log-probabilities differs from the number of tokens.
     """
+    _check_labels(labels)
     if len(logprobs) != len(labels):
         raise ArgumentError(f"there are {len(logprobs)} logprobs for {len(labels)} tokens; pass one for each")
     tokens = labels.tokens(path, call=call, region=region, overlap=overlap)

@@ -10,6 +10,7 @@ from unspool._core import Format, FormatSource, StreamRecipe, Vocabulary
 from unspool.core.format.compile_format import compile_format
 from unspool.core.stream.stream_options import PARSER_OPTIONS, START_IN
 from unspool.core.stream.tool_choice import read_tool_choice
+from unspool.core.wrong_call import unknown_option
 from unspool.errors import ArgumentError
 
 __all__ = ["RECIPE_OPTIONS", "make_recipe", "recipe_options", "with_defaults"]
@@ -29,12 +30,11 @@ def with_defaults(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return every option of a `Parser` by name.
 
     Raises:
-        TypeError: An option does not exist.
+        UnknownOptionError: An option does not exist.
     """
     given = {**_DEFAULTS, **options}
     if len(given) > len(_DEFAULTS):
-        unknown = sorted(options.keys() - PARSER_OPTIONS)
-        raise TypeError(f"there is no option {', '.join(map(repr, unknown))}; see unspool.Parser")
+        raise unknown_option("unspool.Parser", min(options.keys() - PARSER_OPTIONS), PARSER_OPTIONS)
     return given
 
 

@@ -16,6 +16,7 @@ from unspool.core.fork_safety import in_child
 from unspool.core.vocabulary.gguf_file import read_gguf
 from unspool.core.vocabulary.gguf_vocabulary import from_gguf
 from unspool.core.vocabulary.tokenizer_json import SPACE, compile_chain, foreign, from_description, normalized
+from unspool.core.wrong_call import shown
 from unspool.errors import VocabularyError
 
 __all__ = ["from_file", "from_tiktoken", "from_tokenizer"]
@@ -109,6 +110,11 @@ def from_tokenizer(tokenizer: Any) -> Vocabulary:
         reader = _reader_of(inner)
         if reader is not None:
             return _cache.get(tokenizer, inner, reader)
+    if isinstance(tokenizer, (str, os.PathLike)):
+        raise VocabularyError(
+            f"the tokenizer is a name, {shown(tokenizer)}; pass Vocabulary.from_file(path), "
+            "ChatTokenizer.from_pretrained(name) or a tokenizer"
+        )
     name = f"{type(tokenizer).__module__}.{type(tokenizer).__qualname__}"
     raise VocabularyError(
         f"no way to read a tokenizer of type {name}; pass a tokenizers.Tokenizer, a fast tokenizer of "

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from unspool.core.repository import check_repository
 from unspool.errors import ArgumentError
 
 __all__ = ["TemplateSource", "read_model", "read_source"]
@@ -27,7 +28,7 @@ def read_source(source: Any) -> TemplateSource:
     """Return the template of a tokenizer, a processor, a configuration, or a template itself.
 
     Raises:
-        ArgumentError: There is none.
+        ArgumentError: There is none, or no such file, or the hub cannot be reached.
     """
     if isinstance(source, str) and not ("{%" in source or "{{" in source):
         raise ArgumentError("this text is not a chat template; pass a template, or a tokenizer")
@@ -61,6 +62,7 @@ def read_model(model: str) -> TemplateSource:
         return read_source(path.read_text(encoding="utf-8"))
     if "{%" in model or "{{" in model:
         return read_source(model)
+    check_repository(model, (".jinja", ".json", ".gguf"))
     try:
         from transformers import AutoTokenizer
     except ImportError:

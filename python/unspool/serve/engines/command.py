@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from unspool.core.wrong_call import near_names
 from unspool.errors import ArgumentError
 from unspool.formats.choose_format import check_format_names
 from unspool.serve.engines import EngineModel, connect
@@ -78,8 +78,7 @@ def _read(name: str | None, engine: Mapping[str, Any]) -> dict[str, Any]:
     for key, value in engine.items():
         option = key.replace("-", "_")
         if option not in known:
-            near = difflib.get_close_matches(option, known, n=1)
-            hint = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(sorted(known))}"
+            hint = near_names(option, known) or f"there are {', '.join(sorted(known))}"
             raise ArgumentError(f"engines.{name} has an unknown option '{key}'; {hint}")
         found["urls" if option == "url" else option] = value
     urls = found.get("urls") or ()

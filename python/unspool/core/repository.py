@@ -1,0 +1,50 @@
+"""Whether a model's name can be a repository, checked before libraries retry for half a minute."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from unspool.errors import ArgumentError
+
+__all__ = ["check_repository", "is_path"]
+
+
+def is_path(name: str) -> bool:
+    """Whether a name is written as a path, which no repository's name is."""
+    return name.startswith((".", "~", os.sep)) or name.count("/") > 1 or "\\" in name
+
+
+def check_repository(name: str, suffixes: tuple[str, ...] = ()) -> None:
+    """Check the name of a model that is no file and no folder.
+
+    Args:
+        suffixes: Those of files that could have been meant.
+
+    Raises:
+        ArgumentError: It is a path, or it is not on this disk and the hub cannot be reached.
+    """
+    if is_path(name) or name.endswith(suffixes):
+        raise ArgumentError(f"there is no such file or folder: '{name}'")
+    if os.environ.get("HF_HUB_OFFLINE", "0") not in ("", "0") or _is_kept(name):
+        return
+    import socket
+    import urllib.request
+
+    address = urlsplit(os.environ.get("HF_ENDPOINT") or "https://huggingface.co")
+    if urllib.request.getproxies():
+        return
+    host, port = address.hostname or "huggingface.co", address.port or 443
+    try:
+        socket.create_connection((host, port), timeout=5).close()
+    except OSError:
+        raise ArgumentError(
+            f"there is no folder '{name}', and {host} cannot be reached for a repository of this name"
+        ) from None
+
+
+def _is_kept(name: str) -> bool:
+    from huggingface_hub.constants import HF_HUB_CACHE
+
+    return (Path(HF_HUB_CACHE) / f"models--{name.replace('/', '--')}").is_dir()

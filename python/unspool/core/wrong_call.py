@@ -1,0 +1,142 @@
+"""The errors of calls with wrong arguments: what is wrong, the value, what to pass."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from unspool.errors import UnknownOptionError, shorten
+
+__all__ = ["explain", "explained", "near_names", "shown", "unknown_option"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def shown(value: object) -> str:
+    """A value's repr, cut if it is long."""
+    return shorten(repr(value), 80)
+
+
+def near_names(name: str, names: Iterable[str], count: int = 1) -> str:
+    """`did you mean 'stop'?`, or nothing if no name is near."""
+    import difflib  # only errors need it
+
+    near = difflib.get_close_matches(name, list(names), n=count)
+    return f"did you mean {' or '.join(map(repr, near))}?" if near else ""
+
+
+def unknown_option(call: str, name: str, names: Iterable[str]) -> UnknownOptionError:
+    """The error for an option that does not exist."""
+    known = list(names)
+    hint = near_names(name, known) or f"see help({call})"
+    return UnknownOptionError(f"{call}: there is no option {shown(name)}; {hint}")
+
+
+def explained(function: Function) -> Function:
+    """Makes a misspelt option an `UnknownOptionError` that has the nearest name."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except TypeError as error:
+            # Raised at the call itself, not in the function.
+            if not kwargs or (error.__traceback__ and error.__traceback__.tb_next):
+                raise
+            import inspect
+
+            known = inspect.signature(function).parameters
+            unknown = next((name for name in kwargs if name not in known), None)
+            if unknown is None:
+                raise
+            name = function.__qualname__.removesuffix(".__init__")
+            raise unknown_option(name, unknown, [each for each in known if each != "self"]) from None
+
+    return call  # type: ignore[return-value]
+
+
+#: What pybind11 calls a type: what a value must be, and how it is said.
+_TYPES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "str": (lambda value: isinstance(value, str), "a str"),
+    "bytes": (lambda value: isinstance(value, bytes), "bytes"),
+    "bool": (lambda value: isinstance(value, bool), "a bool"),
+    "dict": (lambda value: isinstance(value, dict), "a dict"),
+    "list": (lambda value: isinstance(value, list), "a list"),
+    "typing.SupportsInt": (lambda value: hasattr(value, "__index__"), "an int"),
+    "typing.SupportsFloat": (lambda value: hasattr(value, "__float__"), "a float"),
+    "typing.SupportsIndex": (lambda value: hasattr(value, "__index__"), ""),
+    "collections.abc.Sequence": (
+        lambda value: isinstance(value, Sequence) and not isinstance(value, (str, bytes)),
+        "a list",
+    ),
+    "collections.abc.Mapping": (lambda value: isinstance(value, Mapping), "a dict"),
+    "None": (lambda value: value is None, "None"),
+}
+
+
+def explain(text: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TypeError | None:
+    """The error to raise in place of pybind11's; None keeps it.
+
+    Args:
+        text: pybind11's own, which has the name and the signatures.
+    """
+    if text.startswith(("Unable to cast Python instance", "Object of type ")):
+        given = ", ".join(
+            [*map(shown, args[1:]), *(f"{name}={shown(value)}" for name, value in kwargs.items())]
+        )
+        owner = f"{type(args[0]).__name__}: " if args else ""
+        return TypeError(f"{owner}an argument has a wrong type, of ({given}); see help() for what it takes")
+    signatures = re.findall(r"^    \d+\. (.*)$", text, re.M)
+    if "incompatible" not in text or not signatures:
+        return None
+    parameters = _parameters(signatures[0])
+    name = text.partition("(")[0]
+    if "incompatible constructor" in text:
+        name = signatures[0].partition("(")[0].rpartition(".")[2]
+        args = args[1:]
+    if parameters and parameters[0][0] == "self":
+        name, args, parameters = f"{type(args[0]).__name__}.{name}", args[1:], parameters[1:]
+    names = [each for each, _, _ in parameters]
+    if len(signatures) == 1:
+        for unknown in kwargs.keys() - set(names):
+            return unknown_option(name, unknown, names)
+        given_by_name = dict(zip(names, args, strict=False)) | kwargs
+        missing = [
+            f"'{each}'" for each, _, is_needed in parameters if is_needed and each not in given_by_name
+        ]
+        if missing:
+            return TypeError(f"{name} needs {' and '.join(missing)}; its arguments are {', '.join(names)}")
+        for each, kind, _ in parameters:
+            if each in given_by_name and (wanted := _wanted(kind, given_by_name[each])):
+                value = given_by_name[each]
+                return TypeError(f"{name}: {each} is {shown(value)} ({type(value).__name__}); pass {wanted}")
+    return TypeError(
+        f"{name} does not take ({', '.join(map(shown, args))}); its arguments are {', '.join(names)}"
+    )
+
+
+def _parameters(signature: str) -> list[tuple[str, str, bool]]:
+    """(name, type, whether it is required) of each."""
+    inside = signature[signature.index("(") + 1 : signature.rindex(")")]
+    found = []
+    for part in re.split(r", (?=\w+: |\*, )|, (?=\*)", inside):
+        name, _, kind = part.removeprefix("*, ").partition(": ")
+        if kind:
+            found.append((name, kind.partition(" = ")[0], " = " not in kind))
+    return found
+
+
+def _wanted(kind: str, value: Any) -> str:
+    """What a value of another type should be; "" if it fits, or the type is not known."""
+    wanted = []
+    for each in re.sub(r"\[.*?\]+", "", kind).split(" | "):
+        own = each.rpartition(".")[2]
+        fits, said = _TYPES.get(each, (None, f"a {own}"))
+        if fits is None and not each.startswith("unspool."):
+            return ""
+        if fits(value) if fits else any(own == base.__name__ for base in type(value).__mro__):
+            return ""
+        wanted += [said] if said else []
+    return " or ".join(wanted)
