@@ -105,11 +105,11 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, **_: An
 
 
 def _with_install(markdown: str, meta: Mapping[str, Any]) -> str:
-    """The page with the command that installs what its front matter states, unless it has it already."""
+    """The page with the command that installs what its front matter states, unless it begins with it."""
     if "extras" not in meta:
         return markdown
     command = _maker("install").command(meta["extras"], meta.get("packages", ()))
-    if command in markdown:
+    if command in markdown.partition("```python")[0]:
         return markdown
     return re.sub(r"^(# .*\n)", rf"\1\nInstall: `{command}`\n", markdown, count=1, flags=re.M)
 
