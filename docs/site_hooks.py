@@ -31,6 +31,7 @@ PAGES = {
     "bench/README.md": "benchmarks/index.md",
     "bench/figures.md": "benchmarks/figures.md",
     "bench/figures.svg": "benchmarks/figures.svg",
+    "python/unspool/serve/playground/static/icon.svg": "icon.svg",
     **{
         f"bench/conformance/{path.name}": f"benchmarks/conformance/{path.name.replace('README', 'index')}"
         for path in (ROOT / "bench" / "conformance").glob("*.md")

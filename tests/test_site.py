@@ -127,6 +127,25 @@ def test_pages_and_tables_fit(site: Path, tmp_path: Path, width: int) -> None:
     assert {page: wide for page, wide in found.items() if wide} == {}
 
 
+@pytest.mark.skipif(MISSING is not None, reason=str(MISSING))
+def test_the_playground_on_the_home_page_has_the_sites_colours(site: Path, tmp_path: Path) -> None:
+    if not (site / "try").is_dir():
+        pytest.skip("not built: python docs/playground/build_static.py")
+    browser = Browser(tmp_path)
+    dark = """
+        const {body} = document.querySelector('.demo iframe').contentDocument;
+        return getComputedStyle(body).colorScheme === 'dark' && body.querySelector('#output .region') !== null"""
+    try:
+        with served(site) as address:
+            browser.emulate(1280, 800, "light")
+            browser.open(address)
+            browser.run("document.body.dataset.mdColorScheme = 'slate'")  # as the theme's button does
+            browser.wait(dark, timeout_s=30)
+            assert [entry["message"] for entry in browser.logs("browser")] == []
+    finally:
+        browser.close()
+
+
 @contextlib.contextmanager
 def served(folder: Path) -> Iterator[str]:
     """The address of a server of the folder's files."""
