@@ -13,7 +13,7 @@ from typing import Any
 
 from unspool import FormatFile, formats, get_format
 from unspool._core import format_words
-from unspool.testing.explain_format import reading_of
+from unspool.formats.explain_format import reading_of
 
 if sys.version_info >= (3, 11):
     import tomllib

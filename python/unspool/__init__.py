@@ -47,6 +47,7 @@ _MODULE_OF = {
     "ConditioningHook": "generation",
     "DeltaStream": "generation",
     "Detection": "formats.detection",
+    "Diagnosis": "streams.tracing",
     "Dropped": "writing.grammar.result",
     "Evidence": "formats.detection",
     "GenerationDefaults": "generation",
@@ -72,6 +73,7 @@ _MODULE_OF = {
     "StreamResult": "generation",
     "TokenCounts": "core.stream.message",
     "ToolCall": "core.stream.message",
+    "Trace": "streams.tracing",
     "Violation": "core.schema.schema_check",
     "add_special_tokens": "integrations.special_tokens",
     "bridge": "generation.bridging",
@@ -87,6 +89,8 @@ _MODULE_OF = {
     "sum_logprobs": "core.stream.loss_mask",
     "to_partial_args": "core.stream.partial_arguments",
     "tool": "core.stream.tool",
+    "trace": "streams.tracing",
+    "why": "streams.tracing",
 }
 
 if TYPE_CHECKING:
@@ -120,6 +124,7 @@ if TYPE_CHECKING:
     from unspool.integrations.ollm import PrefillScope
     from unspool.integrations.special_tokens import add_special_tokens
     from unspool.streams.stream_batch import StreamBatch
+    from unspool.streams.tracing import Diagnosis, Trace, trace, why
     from unspool.writing.grammar.json_answer import json_grammar
     from unspool.writing.grammar.matcher import GrammarMatcher
     from unspool.writing.grammar.result import Dropped, Grammar
@@ -154,6 +159,7 @@ __all__ = [
     "DeltaStream",
     "Detection",
     "Detokenizer",
+    "Diagnosis",
     "Dropped",
     "EngineError",
     "Evidence",
@@ -191,6 +197,7 @@ __all__ = [
     "ToolCall",
     "ToolCallError",
     "ToolSchemas",
+    "Trace",
     "UnknownFormatError",
     "UnknownOptionError",
     "UnspoolError",
@@ -219,4 +226,6 @@ __all__ = [
     "sum_logprobs",
     "to_partial_args",
     "tool",
+    "trace",
+    "why",
 ]

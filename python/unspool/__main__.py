@@ -1,4 +1,4 @@
-"""The command line, `python -m unspool` and the script `unspool`: `unspool demo`, `parse`, `replay`, `formats`, `check`, `learn`, `serve`, `playground`, `export-…`."""
+"""The command line, `python -m unspool` and the script `unspool`: `unspool demo`, `parse`, `why`, `replay`, `formats`, `check`, `learn`, `serve`, `playground`, `export-…`."""
 
 from __future__ import annotations
 
@@ -22,13 +22,15 @@ from unspool._core import Delta, __version__
 from unspool.core.format.compile_format import compile_format, export_format
 from unspool.core.format.format_schema import format_schema
 from unspool.core.stream.message import Message
+from unspool.core.working import each, working
 from unspool.errors import FormatError, UnspoolError
+from unspool.formats.explain_format import reading_of
 from unspool.formats.format_file import FormatFile, formats, get_format, read_format
 from unspool.streams.parser import Parser
 from unspool.streams.token_streamer import TokenStreamer
+from unspool.streams.tracing import trace
 from unspool.testing.check_file import check_file
 from unspool.testing.demo import demo_of, embedded_tokens
-from unspool.testing.explain_format import reading_of
 from unspool.testing.show_shape import shape_of
 
 __all__ = ["main"]
@@ -147,7 +149,7 @@ def check(paths: tuple[str, ...], schema: bool, shape: bool) -> None:
     if not paths:
         raise click.UsageError("name a format file, or pass --schema")
     failed = False
-    for path in paths:
+    for path in each(paths, "Checking"):
         faults = check_file(path)
         for fault in faults:
             click.echo(fault, err=True)
@@ -374,6 +376,8 @@ def serve(model: str | None, **options: Any) -> None:
 @click.option("--chunk", default=0, help="Feed so many characters or ids at a time; 0: a line at a time.")
 @click.option("--message", "as_message", is_flag=True, help="Print the message, not the deltas.")
 @click.option("--audit", is_flag=True, help="With --message: the fate of every byte.")
+@click.option("--repair", is_flag=True, help="Accept almost-JSON, and close what the end left open.")
+@click.option("--show", is_flag=True, help="Show in colours what was read, emitted and held back, and why.")
 def parse_command(
     file: str,
     format_: str,
@@ -387,8 +391,10 @@ def parse_command(
     chunk: int,
     as_message: bool,
     audit: bool,
+    repair: bool,
+    show: bool,
 ) -> None:
-    """Parse an output into deltas, one JSON object per line, or into a message.
+    """Parse an output into deltas, one JSON object per line, or into a message; or show how it is parsed.
 
     FILE holds text or, with --tokenizer, token ids separated by spaces, commas or lines; "-" is standard
     input.
@@ -397,17 +403,23 @@ def parse_command(
 
     if chunk < 0:
         raise click.UsageError("--chunk is negative; pass a number of characters or ids")
-    parser = Parser(
-        read_format(format_) if format_.endswith(".toml") else format_,
-        None if tools_file is None else _read_json(tools_file),
-        reasoning=reasoning,
-        also=also,
-        tool_choice=tool_choice,
-        prompt=prompt,
-        tokenizer=None if tokenizer is None else from_file(tokenizer),
-        audit=audit,
-    )
-    raw = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    options: dict[str, Any] = {
+        "reasoning": reasoning,
+        "also": also,
+        "tool_choice": tool_choice,
+        "prompt": prompt,
+        "tokenizer": None if tokenizer is None else from_file(tokenizer),
+        "repair": repair,
+    }
+    format = read_format(format_) if format_.endswith(".toml") else format_
+    tools = None if tools_file is None else _read_json(tools_file)
+    raw = _read_input(file)
+    if show:
+        output = raw if tokenizer is None else [id for row in _id_chunks(raw, 0) for id in row]
+        found = trace(output, format, tools, chunk=chunk or "tokens", finish_reason=finish_reason, **options)
+        _console().print(found)
+        return
+    parser = Parser(format, tools, audit=audit, **options)
     chunks: Iterator[Any] = _id_chunks(raw, chunk) if tokenizer else _text_chunks(raw, chunk)
     for piece in chunks:
         deltas = parser.parse_chunk(piece) if isinstance(piece, bytes) else parser.parse_chunk(None, piece)
@@ -416,6 +428,56 @@ def parse_command(
     _print_deltas([] if as_message else message.deltas)
     if as_message:
         click.echo(json.dumps(_message_json(message, audit), ensure_ascii=False, indent=2))
+    if tools is None and message.content and not message.tool_calls:
+        _hint(message.content)
+
+
+def _hint(content: str) -> None:
+    """Name the format that reads a call, if this one read none. With tools, `finish` logs it."""
+    from unspool.streams.tracing.why import find_reader
+
+    reader = find_reader(content)
+    if reader is not None:
+        click.echo(f"unspool: no call was read, and '{reader}' reads one; see `unspool why`", err=True)
+
+
+@cli.command("why")
+@click.argument("file", default="-")
+@click.option("--format", "format_", help="The format that read no call: a name, or a format file (.toml).")
+@click.option("--tools", "tools_file", help="A JSON file with the request's tools.")
+@click.option("--prompt", help="What the model was given, as text.")
+@click.option("--finish-reason", default="stop", show_default=True)
+def why_command(
+    file: str, format_: str | None, tools_file: str | None, prompt: str | None, finish_reason: str
+) -> None:
+    """Show why an output was no call: where the format stopped, and which formats read it.
+
+    FILE holds text; "-" is standard input. Exit code 1: the format reads no call; without --format: no format
+    does.
+    """
+    from unspool.streams.tracing.why import why
+
+    format = None if format_ is None else _named_format(format_)
+    raw = _read_input(file)
+    tools = None if tools_file is None else _read_json(tools_file)
+    with working("Trying every format"):
+        found = why(raw, format, tools, finish_reason=finish_reason, prompt=prompt)
+    _console().print(found)
+    raise SystemExit(0 if found.calls or (format is None and found.readers) else 1)
+
+
+def _named_format(name: str) -> FormatFile:
+    return read_format(name) if name.endswith(".toml") else get_format(name)
+
+
+def _read_input(file: str) -> bytes:
+    return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+
+
+def _console() -> Any:
+    from rich.console import Console
+
+    return Console(highlight=False)
 
 
 @cli.command("replay")
@@ -451,7 +513,9 @@ def learn_command(model: str, name: str, timeout: float) -> None:
     """
     from unspool.formats.learning.learn_command import learnt_text
 
-    click.echo(learnt_text(model, name, timeout), nl=False)
+    with working(f"Learning from {model}"):
+        text = learnt_text(model, name, timeout)
+    click.echo(text, nl=False)
 
 
 @cli.command("export-format")
@@ -475,7 +539,9 @@ def export_vocabulary(tokenizer: str, output: str) -> None:
     """
     from unspool.core.vocabulary.vocabulary_sources import from_file
 
-    _write(output, from_file(tokenizer).to_bytes())
+    with working(f"Reading {tokenizer}"):
+        data = from_file(tokenizer).to_bytes()
+    _write(output, data)
 
 
 def _write(path: str, data: bytes) -> None:

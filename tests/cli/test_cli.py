@@ -178,3 +178,55 @@ def test_exports_for_hosts_in_cpp(tmp_path: Path) -> None:
     assert exported["unspool_format"] == 2
     assert exported["format"]["call"] == ["\n<tool_call>\n${object}\n</tool_call>"]
     assert exported["reasoning"]["reasoning"] == list(unspool.get_format("deepseek_r1").patterns["reasoning"])
+
+
+QWEN = "Hi\n\n<tool_call>\n<function=f>\n<parameter=a>\n1\n</parameter>\n</function>\n</tool_call>"
+
+
+def test_parse_shows_how_an_output_is_parsed() -> None:
+    done = run("parse", "--format", "hermes", "--show", text=HERMES.removesuffix("</tool_call>"))
+    assert done.returncode == 0, done.stderr
+    for part in (
+        "hermes:",
+        "held back",
+        "tool_call_begin f",
+        "'</tool_call>' is missing",
+    ):
+        assert part in done.stdout
+    assert "\x1b" not in done.stdout  # no colours in a file
+    broken = '<tool_call>{"name": "f", "arguments": {"a": 1,, }}</tool_call>'
+    assert "the call is not valid JSON" in run("parse", "--format", "hermes", "--show", text=broken).stdout
+    almost = "<tool_call>{'name': 'f', 'arguments': {}}</tool_call>"
+    mended = run("parse", "--format", "hermes", "--show", "--repair", text=almost).stdout
+    assert "repaired: single quotes" in mended
+
+
+def test_parse_shows_token_ids(tmp_path: Path) -> None:
+    vocabulary, ids = embedded_tokens(demo_of(unspool.get_format("qwen3_coder")))
+    path = tmp_path / "mine.vocabulary"
+    path.write_bytes(vocabulary.to_bytes())
+    text = " ".join(map(str, ids))
+    done = run("parse", "--format", "qwen3_coder", "--show", "--tokenizer", str(path), text=text)
+    assert done.returncode == 0, done.stderr
+    assert f"{len(ids)} pieces" in done.stdout
+
+
+def test_why_an_output_was_no_call(tmp_path: Path) -> None:
+    tools = tmp_path / "tools.json"
+    tools.write_text(json.dumps([{"name": "f"}]))
+    done = run("why", "--format", "hermes", "--tools", str(tools), text=QWEN)
+    assert done.returncode == 1, done.stderr
+    assert "hermes reads no call." in done.stdout
+    assert "(line 4, column 2): the call is not a JSON object" in done.stdout
+    assert "qwen3_coder" in done.stdout
+    assert done.stderr == ""  # the hint is not said twice
+    assert run("why", "--format", "hermes", text=HERMES).returncode == 0
+    assert run("why", text=QWEN).returncode == 0
+    assert run("why", text="nothing").returncode == 1
+
+
+def test_parse_hints_at_another_format() -> None:
+    done = run("parse", "--format", "hermes", "--message", text=QWEN)
+    assert json.loads(done.stdout)["finish_reason"] == "stop"
+    assert done.stderr == "unspool: no call was read, and 'qwen3_coder' reads one; see `unspool why`\n"
+    assert run("parse", "--format", "hermes", "--message", text="Hi, <b>you</b>").stderr == ""

@@ -10,9 +10,9 @@ from importlib.resources import files
 import pytest
 import unspool
 from unspool._core import PATTERN_KEYS, format_words
+from unspool.formats.explain_format import SAMPLE_CALL, SAMPLE_TOOLS, sample_of
 from unspool.formats.format_file import FormatFile
 from unspool.testing import check_case, shipped_cases
-from unspool.testing.explain_format import SAMPLE_CALL, SAMPLE_TOOLS, sample_of
 
 FILES = {file.name: file for file in unspool.formats()}
 

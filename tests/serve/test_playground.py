@@ -17,8 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unspool.__main__ import cli
 from unspool.serve.playground import create_playground_app
-from unspool.serve.playground.run import MAX_STEPS, run, why_held
+from unspool.serve.playground.run import MAX_STEPS, run
 from unspool.serve.playground.run_request import MAX_TEXT_BYTES, read_request
+from unspool.streams.tracing.held import why_held
 from unspool.testing.cases import Case, shipped_cases
 
 FORMATS = [file.name for file in unspool.formats()]

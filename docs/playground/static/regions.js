@@ -1,4 +1,4 @@
-// Finds the region of each part of an output, as unspool/serve/playground/regions.py does.
+// Finds the region of each part of an output, as unspool/streams/tracing/regions.py does.
 
 const encoder = new TextEncoder();
 

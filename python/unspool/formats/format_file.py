@@ -33,6 +33,11 @@ class FormatFile(FormatSource):
         detect: The rules that `unspool.detect` uses to recognize a model of this format.
     """
 
+    def _repr_html_(self) -> str:
+        from unspool.formats.format_html import format_html  # imported here because a notebook asks for it
+
+        return format_html(self)
+
     @explained
     def grammar(
         self,

@@ -131,7 +131,7 @@ class ModelRun(Generic[A]):
         broken_off = self.broken_off or ("cancelled" if self.channel.is_cancelled else None)
         choices = []
         for row, parser in enumerate(answers.parsers):
-            message = parser.message
+            message = parser.finish() if parser.is_finished else parser.message
             choices.append(
                 Choice(
                     index=row,

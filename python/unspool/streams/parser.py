@@ -164,6 +164,14 @@ class Parser(NativeTokenStreamer):
             ),
         )  # fmt: skip
 
+    def _repr_html_(self) -> str:
+        from unspool.core.stream.message_html import message_html, state_html  # a notebook asks for it
+        from unspool.streams.tracing.held import why_held
+
+        held, reason = self.held
+        state = state_html(self.region, held, why_held(reason, self.held_markers))
+        return message_html(self.message, state, self._format)
+
     def finish(self, reason: str = "stop") -> Message:
         """End the stream; return the whole message, with the last deltas in `Message.deltas`.
 

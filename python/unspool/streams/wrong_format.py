@@ -11,12 +11,12 @@ from unspool._core import TokenStreamer as NativeTokenStreamer
 from unspool.core.format.registry import revision
 from unspool.core.stream.stream_recipe import make_recipe, recipe_options, with_defaults
 
-__all__ = ["find_format_of_calls"]
+__all__ = ["MAY_BEGIN", "find_format_of_calls"]
 
 #: The family that most models imitate; the stream reads all others beside it.
 _OWN = "hermes"
 #: No family's call begins with another character.
-_BEGINNING = r"[^\s\w.,;:!?'\"-]"
+MAY_BEGIN = re.compile(r"[^\s\w.,;:!?'\"-]")
 _logged: set[tuple[str, str]] = set()
 
 
@@ -28,7 +28,7 @@ def find_format_of_calls(content: str, format: Any, tools: ToolSchemas) -> str |
     Args:
         content: What the stream of `format` left as text.
     """
-    if not re.search(_BEGINNING, content):
+    if not MAY_BEGIN.search(content):
         return None
     stream = NativeTokenStreamer(_recipe(revision()), tools=tools)
     stream.parse_chunk(content, None, "stop")

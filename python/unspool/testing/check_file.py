@@ -9,17 +9,17 @@ from pathlib import Path
 
 from unspool.core.format.compile_format import compile_format
 from unspool.errors import FormatError
-from unspool.formats.format_file import FormatFile, read_format, read_text
-from unspool.streams.parser import parse
-from unspool.testing.cases import Case
-from unspool.testing.check import assert_format
-from unspool.testing.explain_format import (
+from unspool.formats.explain_format import (
     SAMPLE_CALL,
     SAMPLE_CONTENT,
     SAMPLE_REASONING,
     SAMPLE_TOOLS,
     sample_of,
 )
+from unspool.formats.format_file import FormatFile, read_format, read_text
+from unspool.streams.parser import parse
+from unspool.testing.cases import Case
+from unspool.testing.check import assert_format
 
 __all__ = ["check_file", "example_faults", "sample_faults"]
 

@@ -198,6 +198,11 @@ class Message:
         names = ("content", "reasoning", "tool_calls", "finish_reason", "malformed", "dropped", "hint")
         return short_fields(self, names, always=("content", "finish_reason"))
 
+    def _repr_html_(self) -> str:
+        from unspool.core.stream.message_html import message_html  # a notebook asks for it
+
+        return message_html(self)
+
     @property
     def incomplete(self) -> bool:
         """Whether a call was cut off before its end."""

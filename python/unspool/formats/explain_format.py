@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unspool.formats.format_file import FormatFile
+from unspool._core import FormatSource
 from unspool.writing.render.render import write_text
 
 __all__ = ["SAMPLE_CALL", "SAMPLE_CONTENT", "SAMPLE_REASONING", "SAMPLE_TOOLS", "reading_of", "sample_of"]
@@ -20,12 +20,12 @@ SAMPLE_REASONING = "I think."
 SAMPLE_CONTENT = "Hello!"
 
 
-def reading_of(file: FormatFile) -> list[str]:
+def reading_of(file: FormatSource) -> list[str]:
     """The output of `unspool check`: the sentences, and a sample of the model's output."""
     return [*file.sentences, f"A sample: {sample_of(file)!r}"]
 
 
-def sample_of(file: FormatFile) -> str:
+def sample_of(file: FormatSource) -> str:
     """An answer in the format, with reasoning, content and a call if the format has them."""
     name, arguments = SAMPLE_CALL
     calls = [{"name": name, "arguments": arguments}]

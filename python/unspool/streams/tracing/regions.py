@@ -1,19 +1,22 @@
-"""Finds the region of each part of an output, for the page's colours."""
+"""Finds the region of each part of an output, for colours."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import groupby
-from typing import Any
 
+from unspool.core.stream.labels import REGIONS
 from unspool.core.stream.message import Message
 from unspool.streams.parser import Parser
 
-__all__ = ["regions_of"]
+__all__ = ["regions_of", "regions_of_ids"]
+
+Regions = list[tuple[str, str]]
 
 
-def regions_of(text: str, message: Message, parser: Parser, finish_reason: str) -> list[dict[str, Any]]:
-    """The parts of the text, in order, each with its `kind` and `text`.
+def regions_of(text: str, message: Message, parser: Parser, finish_reason: str) -> Regions:
+    """The parts of the text, in order, each with its kind.
 
     The kinds are those of the audit (content, reasoning, marker, whitespace, malformed). The text of a call is
     divided into "name", "arguments" and "call" for the rest.
@@ -22,18 +25,45 @@ def regions_of(text: str, message: Message, parser: Parser, finish_reason: str) 
         message: The whole message, with its audit.
         parser: A new parser of the same request. It reads byte by byte to find the arguments.
     """
-    kinds: list[str] = []
-    for fate, part in message.audit:
-        kinds += [fate] * len(part.encode())
+    kinds = _fates(message)
     raw = text.encode()
     if len(kinds) != len(raw):  # the audit does not cover the text
-        return [{"kind": "content", "text": text}]
+        return [("content", text)] if text else []
     _find_names_and_arguments(raw, kinds, parser, finish_reason)
+    return _joined(text, kinds)
+
+
+def regions_of_ids(tokens: Sequence[bytes], message: Message) -> Regions:
+    """The same for an output of token ids, from the message's labels.
+
+    Args:
+        tokens: The text of each token id.
+    """
+    kinds, text, labels = _fates(message), "".join(part for _, part in message.audit), message.labels
+    assert labels is not None
+    place = 0
+    is_exact = sum(map(len, tokens)) == len(kinds)  # no space was stripped, no character replaced
+    for token, region in zip(tokens, labels.regions, strict=False):
+        kind = REGIONS[region] if is_exact and REGIONS[region] in ("name", "arguments") else "call"
+        for at in range(place, min(place + len(token), len(kinds))):
+            if kinds[at] == "tool_call":
+                kinds[at] = kind
+        place += len(token)
+    return _joined(text, ["call" if kind == "tool_call" else kind for kind in kinds])
+
+
+def _fates(message: Message) -> list[str]:
+    """The fate of each byte."""
+    return [fate for fate, part in message.audit for _ in range(len(part.encode()))]
+
+
+def _joined(text: str, kinds: list[str]) -> Regions:
+    """The text's parts, from the kind of each of its bytes."""
     starts = [0]
     for character in text:
         starts.append(starts[-1] + len(character.encode()))
     parts = groupby(zip(text, starts, strict=False), key=lambda item: kinds[item[1]])
-    return [{"kind": kind, "text": "".join(character for character, _ in part)} for kind, part in parts]
+    return [(kind, "".join(character for character, _ in part)) for kind, part in parts]
 
 
 def _find_names_and_arguments(raw: bytes, kinds: list[str], parser: Parser, finish_reason: str) -> None:

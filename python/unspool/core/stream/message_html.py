@@ -1,0 +1,204 @@
+"""What a notebook shows of a message, of its output's regions, and of the steps of a parse.
+
+The text is a model's, so it is escaped, cut, and written without characters that cannot be seen. There is no script.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from unspool.core.visible import COLORS, shown
+
+__all__ = ["Row", "box", "escape", "message_html", "regions_html", "state_html", "steps_html", "table"]
+
+_MOST = 1_000  # characters of one text
+_MOST_ITEMS = 10  # calls, and malformed texts
+_MOST_REGIONS = 200
+_MOST_ROWS = 60
+
+# JupyterLab and VS Code say which theme is on; elsewhere the system does.
+_STYLE = """
+.unspool { color-scheme: light dark; max-width: 76em; padding: 8px 12px; border-radius: 8px; overflow: auto;
+  border: 1px solid light-dark(#d5dada, #333d3d); background: light-dark(#ffffff, #1b2121);
+  color: light-dark(#1c2323, #e4eaea); font: 13px/1.5 system-ui, sans-serif; }
+[data-jp-theme-light="true"] .unspool, .vscode-light .unspool { color-scheme: light; }
+[data-jp-theme-light="false"] .unspool, .vscode-dark .unspool { color-scheme: dark; }
+.unspool table { border: 0; border-collapse: collapse; margin: 4px 0 0; color: inherit; font-size: inherit; }
+.unspool tr, .unspool tr:nth-child(even), .unspool tr:hover { background: none; }
+.unspool th, .unspool td { border: 0; padding: 2px 14px 2px 0; text-align: left; vertical-align: top; color: inherit;
+  max-width: none; white-space: normal; }
+.unspool th, .unspool small, .unspool summary { color: light-dark(#5a6666, #9eabab); font-weight: 400; font-size: 12px;
+  white-space: nowrap; }
+.unspool b { font-weight: 650; }
+.unspool code { font: 12.5px/1.5 var(--jp-code-font-family, ui-monospace, monospace); white-space: pre-wrap; overflow-wrap: anywhere;
+  color: inherit; background: none; padding: 0; }
+.unspool mark { border-radius: 3px; color: inherit; background: none; }
+.unspool details { margin-top: 6px; }
+.unspool .held { border-bottom: 2px dashed light-dark(#c08a00, #d7a520); }
+""" + "".join(
+    f".unspool .{kind} {{ padding: 0 2px; background: light-dark({light}, {dark}); color: light-dark({text}, {dark_text}); }}\n"
+    for kind, (light, text, dark, dark_text) in COLORS.items()
+)
+
+
+class Row(NamedTuple):
+    """Steps of a parse.
+
+    Attributes:
+        piece: The text that was read.
+        parts: What was emitted: its kind, text and reason.
+        held: The text that is held back after it, and `why`.
+    """
+
+    piece: str
+    parts: list[tuple[str, str, str]]
+    held: str
+    why: str
+
+
+_KINDS = {"whitespace": "marker", "tool_call": "call"}
+
+
+def escape(text: str, most: int = _MOST) -> str:
+    """A text for HTML: escaped, of bounded length, and without characters that cannot be seen."""
+    return html.escape(shown(text, most), quote=True)
+
+
+def box(body: str) -> str:
+    """The frame, with its style."""
+    return f'<div class="unspool"><style>{_STYLE}</style>{body}</div>'
+
+
+def table(rows: Iterable[tuple[str, str]]) -> str:
+    """A table of labels and cells. The cells are HTML."""
+    return f"<table>{''.join(f'<tr><th>{label}</th><td>{cell}</td></tr>' for label, cell in rows)}</table>"
+
+
+def message_html(
+    message: Any, more: str = "", format: str = "", notes: Iterable[tuple[str, str]] = ()
+) -> str:
+    """A message: its parts, what is wrong with it, and its output if it has an audit.
+
+    Args:
+        message: A `Message`.
+        more: HTML below it.
+        format: The format's name, for the heading.
+        notes: Further rows of the table, in HTML.
+    """
+    rows: list[tuple[str, str]] = []
+    if message.reasoning:
+        rows.append(("reasoning", _code(message.reasoning, "reasoning")))
+    if message.content:
+        rows.append(("content", _code(message.content)))
+    rows += [
+        (f"call {index}", _call(call, message.finish_reason is None))
+        for index, call in _first(message.tool_calls, rows, "calls")
+    ]
+    for label, items in (("malformed", message.malformed), ("dropped", message.dropped)):
+        for _, item in _first(items, rows, label):
+            rows.append((label, f"{_code(item.text, 'malformed')} <small>{escape(item.reason)}</small>"))
+    if message.hint:
+        rows.append(("hint", f"<b>{escape(message.hint)}</b> would read a call; pass <code>also=</code>"))
+    rows += notes
+    if message.audit and not more:
+        more = regions_html(message.audit)
+    counts = message.token_counts
+    head = [
+        f"<b>{escape(format) or 'Message'}</b>",
+        f"<small>{escape(_end(message))}</small>",
+    ]
+    if counts.total:
+        head.append(f"<small>{counts.total:,} tokens</small>")
+    return box(" ".join(head) + table(rows) + more)
+
+
+def _end(message: Any) -> str:
+    return f"finish_reason {message.finish_reason}" if message.finish_reason else "not finished"
+
+
+def _first(items: Sequence[Any], rows: list[tuple[str, str]], what: str) -> list[tuple[int, Any]]:
+    if len(items) > _MOST_ITEMS:
+        rows.append((what, f"<small>the first {_MOST_ITEMS} of {len(items):,}</small>"))
+    return list(enumerate(items[:_MOST_ITEMS]))
+
+
+def _call(call: Any, may_go_on: bool) -> str:
+    is_open = may_go_on and call.status == "incomplete"
+    kind = "arguments" if call.is_complete or is_open else "malformed"
+    notes = ["open" if is_open else f'<mark class="{"" if call.is_complete else kind}">{call.status}</mark>']
+    if call.repairs:
+        notes.append(f"repaired: {escape(', '.join(call.repairs))}")
+    if call.written_as:
+        notes.append(f"written as {escape(call.written_as)}")
+    arguments = _code(_laid_out(call.arguments), kind)
+    return f"{_code(call.name, 'name')} {arguments} <small>{' · '.join(notes)}</small>"
+
+
+def _laid_out(arguments: str) -> str:
+    """Long JSON with a line for each member."""
+    if len(arguments) <= 80 or len(arguments) > _MOST:
+        return arguments
+    try:
+        return json.dumps(json.loads(arguments), indent=2, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return arguments
+
+
+def _code(text: str, kind: str = "") -> str:
+    return f'<code><mark class="{kind}">{escape(text)}</mark></code>'
+
+
+def regions_html(regions: Sequence[tuple[str, str]], label: str = "output") -> str:
+    """The output, each part in the colour of its kind; the kind is its title."""
+    marks = "".join(
+        f'<mark class="{_KINDS.get(kind, kind)}" title="{kind}">{_with_breaks(kind, text)}</mark>'
+        for kind, text in regions[:_MOST_REGIONS]
+    )
+    rest = len(regions) - _MOST_REGIONS
+    more = f"<small> … {rest:,} more regions</small>" if rest > 0 else ""
+    return f"<details open><summary>{label}</summary><code>{marks}</code>{more}</details>" if marks else ""
+
+
+def _with_breaks(kind: str, text: str) -> str:
+    """Markup shows its line breaks, since they are part of it."""
+    escaped = escape(text, _MOST // 5)
+    return escaped.replace("\n", "↵\n") if kind in ("marker", "whitespace", "call") else escaped
+
+
+def steps_html(count: int, rows: Sequence[Row]) -> str:
+    """The steps of a parse, where several that only continue a text are one row."""
+    lines = []
+    for row in rows[:_MOST_ROWS]:
+        waits = f'<mark class="held">{_line(row.held, 60)}</mark>' if row.held else ""
+        parts = "<br>".join(map(_part, row.parts[:_MOST_ITEMS]))
+        lines.append((_line(row.piece), f"{parts}</td><td>{waits} <small>{escape(row.why, 200)}</small>"))
+    rest = len(rows) - _MOST_ROWS
+    more = f"<small>… {rest:,} more rows</small>" if rest > 0 else ""
+    heads = "<tr><th>read</th><th>emitted</th><th>held back</th></tr>"
+    body = table(lines).replace("<table>", f"<table>{heads}", 1)
+    return f"<details><summary>{count:,} steps</summary>{body}{more}</details>"
+
+
+def state_html(region: str, held: bytes, why: str) -> str:
+    """A live stream's open region, the held text, and why it is held."""
+    rows = [("open", escape(region))]
+    if held:
+        text = _line(held.decode(errors="replace"), 400)
+        rows.append(("held back", f'<mark class="held">{text}</mark> <small>{escape(why, 200)}</small>'))
+    return table(rows)
+
+
+_PART_KINDS = {"tool_call_begin": "name", "tool_call_arguments": "arguments", "dropped": "malformed"}
+
+
+def _part(part: tuple[str, str, str]) -> str:
+    kind, text, reason = part
+    mark = f'<mark class="{_PART_KINDS.get(kind, kind)}">{_line(text)}</mark>' if text else ""
+    return f"<small>{kind}</small> {mark} <small>{escape(reason, 200)}</small>"
+
+
+def _line(text: str, most: int = 120) -> str:
+    return f"<code>{escape(text, most)}</code>".replace("\n", "↵")

@@ -1,0 +1,6 @@
+"""How an output is parsed, step by step: for a notebook, the terminal and the playground."""
+
+from unspool.streams.tracing.trace import Step, Trace, trace
+from unspool.streams.tracing.why import Diagnosis, Reader, Stop, why
+
+__all__ = ["Diagnosis", "Reader", "Step", "Stop", "Trace", "trace", "why"]

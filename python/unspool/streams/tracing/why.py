@@ -1,0 +1,250 @@
+"""Why an output was no call: where its format stopped reading one, and which formats and options would read it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from unspool._core import Delta, ToolSchemas
+from unspool.core.short_repr import short_list
+from unspool.core.stream.message import Message, ToolCall
+from unspool.core.stream.tool_schemas import compile_tools
+from unspool.errors import UnspoolError
+from unspool.formats.format_file import FormatFile, formats, get_format
+from unspool.streams.parser import Parser
+from unspool.streams.tracing.trace import Step, pieces_of, walk
+from unspool.streams.wrong_format import MAY_BEGIN
+
+__all__ = ["Diagnosis", "Reader", "Stop", "find_reader", "why"]
+
+#: Text that is held for one of these reasons may have been a call.
+_CANDIDATES = ("marker", "name", "call", "header", "space")
+_TEXTS = ("content", "reasoning", "malformed")
+#: A marker of which fewer characters stand there is not one that was meant.
+_LEAST = 3
+_MOST_STOPS = 5
+
+#: What is tried with the format itself.
+_OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("repair=True", {"repair": True}),
+    ("unmarked_calls=True", {"unmarked_calls": True}),
+    ("tool_calls_in_reasoning='end'", {"tool_calls_in_reasoning": "end"}),
+    ("start_in='content'", {"start_in": "content"}),
+)
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A place where a call might have been, and was not.
+
+    Attributes:
+        start: The first byte of what looked like a call.
+        place: The first byte that did not fit; the output's length if it ended too early.
+        rule: What does not fit.
+    """
+
+    start: int
+    place: int
+    rule: str
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Formats that read complete calls from the output, all with the same result.
+
+    Attributes:
+        formats: Their names, best first.
+        message: What they read.
+        calls: The calls that are complete and, if there are tools, name one of them and fit its schema.
+    """
+
+    formats: tuple[str, ...]
+    message: Message
+    calls: tuple[ToolCall, ...]
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """The result of `why`.
+
+    Attributes:
+        format: The format that was asked about; None: none was.
+        message: What it reads.
+        calls: Those of its calls that are complete and fit the tools.
+        stops: Where it stopped reading a call, in the order of the output, at most five.
+        options: Options of `Parser` with which the format reads a call.
+        readers: Other formats that read calls, best first.
+        output: What was read.
+    """
+
+    format: FormatFile | None
+    message: Message | None
+    calls: tuple[ToolCall, ...]
+    stops: tuple[Stop, ...]
+    options: tuple[str, ...]
+    readers: tuple[Reader, ...]
+    output: bytes
+
+    def __repr__(self) -> str:
+        reads = "" if self.format is None else f"format={self.format.name!r}, calls={len(self.calls)}, "
+        stops = f"stops={short_list(self.stops)}, options={short_list(self.options)}, "
+        names = [reader.formats[0] for reader in self.readers]
+        return f"Diagnosis({reads}{stops}readers={short_list(names)})"
+
+    def __rich_console__(self, console: Any, options: Any) -> Iterable[Any]:
+        from unspool.streams.tracing.why_terminal import diagnosis_parts
+
+        return diagnosis_parts(self)
+
+
+def why(
+    output: str | bytes,
+    format: str | FormatFile | None = None,
+    tools: Iterable[Any] | ToolSchemas | None = None,
+    *,
+    finish_reason: str = "stop",
+    **options: Any,
+) -> Diagnosis:
+    """Find out why an output was no call: where its format stopped, and what would read it.
+
+    Args:
+        format: The format that read no call. None: only look for formats that do.
+        tools: The request's tools. Calls then count only if they name one and fit its schema.
+        finish_reason: Why generation ended.
+        options: Options of `Parser`, for `format`.
+
+    Raises:
+        UnknownFormatError: No format has this name.
+        ArgumentError: An option or a tool is wrong.
+    """
+    schemas = compile_tools(tools)
+    file = get_format(format) if isinstance(format, str) else format
+    raw = b"".join(pieces_of(output, "bytes", None))
+    readers = _readers(raw, schemas, finish_reason, file)
+    if file is None:
+        return Diagnosis(None, None, (), (), (), readers, raw)
+    parser = Parser(file, schemas, **options)
+    stops = tuple(_stops(parser, raw, finish_reason, _openers(file)))
+    message = parser.message
+    calls = _fitting(message, schemas)
+    helping = [
+        name
+        for name, option in _OPTIONS
+        if len(_fitting(_parsed(raw, file, schemas, finish_reason, {**options, **option}), schemas))
+        > len(calls)
+    ]
+    return Diagnosis(file, message, calls, stops, tuple(helping), readers, raw)
+
+
+def find_reader(content: str) -> str | None:
+    """The format that reads a call in text which another format left as content; None if none does."""
+    if not MAY_BEGIN.search(content):
+        return None
+    readers = _readers(content.encode(), None, "stop", None)
+    return readers[0].formats[0] if readers else None
+
+
+def _parsed(raw: bytes, file: FormatFile, tools: Any, finish_reason: str, options: dict[str, Any]) -> Message:
+    try:
+        parser = Parser(file, tools, **options)
+    except UnspoolError:  # the options do not go together
+        parser = Parser(file, tools)
+    parser.parse_chunk(raw, None, finish_reason)
+    return parser.message  # without the hints of `finish`
+
+
+def _fitting(message: Message, tools: ToolSchemas | None) -> tuple[ToolCall, ...]:
+    return tuple(call for call in message.tool_calls if call.is_complete and _fits(call, tools))
+
+
+def _fits(call: ToolCall, tools: ToolSchemas | None) -> bool:
+    if tools is None:
+        return True
+    try:
+        return call.name in tools and not call.violations
+    except UnspoolError:  # jsonschema is missing
+        return True
+
+
+def _readers(
+    raw: bytes, tools: ToolSchemas | None, finish_reason: str, own: FormatFile | None
+) -> tuple[Reader, ...]:
+    """Formats that read calls: most calls first, then those that write such an output, then those of many models."""
+    found: dict[Any, list[tuple[tuple[Any, ...], str, Message]]] = {}
+    for file in formats():
+        if not file.has_tools or file == own:
+            continue
+        message = _parsed(raw, file, tools, finish_reason, {"id_seed": 1})
+        fitting = len(_fitting(message, tools))
+        if fitting:
+            calls = tuple((call.name, call.arguments, call.status) for call in message.tool_calls)
+            broken = len(message.tool_calls) - fitting + len(message.malformed)
+            rank = (-fitting, broken, *_unlike(file, message, tools, raw), -len(file.models))
+            found.setdefault((message.content, message.reasoning, calls), []).append(
+                (rank, file.name, message)
+            )
+    groups = [sorted(group, key=lambda item: item[:2]) for group in found.values()]
+    groups.sort(key=lambda group: group[0][:2])
+    return tuple(
+        Reader(tuple(name for _, name, _ in group), group[0][2], _fitting(group[0][2], tools))
+        for group in groups
+    )
+
+
+def _unlike(
+    file: FormatFile, message: Message, tools: ToolSchemas | None, raw: bytes
+) -> tuple[bool, int, int]:
+    """How the output differs from what the format writes for the message.
+
+    In more than white space; in markup that was read as values; in length.
+    """
+    output = raw.decode(errors="replace")
+    values = sum(len(call.arguments) for call in message.tool_calls)
+    try:
+        written = file.render(message, tools=tools, exact=False)
+    except UnspoolError:
+        return True, values, len(output)
+    is_other = "".join(written.split()) != "".join(output.split())
+    return is_other, values, abs(len(written) - len(output))
+
+
+def _openers(file: FormatFile) -> frozenset[str]:
+    facts = file.facts
+    return frozenset([*facts.section_openers, *(text for call in facts.calls for text in call.openers)])
+
+
+def _stops(parser: Parser, raw: bytes, finish_reason: str, openers: frozenset[str]) -> Iterator[Stop]:
+    """Walk byte by byte: what was held back as a call and then was text is where the parser stopped."""
+    before: Step | None = None
+    reason: str | None = None  # of the malformed text that is open
+    pieces = [raw[at : at + 1] for at in range(len(raw))]
+    count = 0
+    for step in walk(parser, pieces, pieces, finish_reason):
+        held = before.held if before else b""
+        place = step.end - len(step.piece)
+        for delta in step.deltas:
+            rule = _rule(delta, before, openers) if delta.reason is None or delta.reason != reason else None
+            if delta.kind != "finish":
+                reason = delta.reason if delta.kind == "malformed" else None
+            if rule and count < _MOST_STOPS:
+                count += 1
+                yield Stop(place - len(held), place, rule)
+        before = step
+
+
+def _rule(delta: Delta, before: Step | None, openers: frozenset[str]) -> str | None:
+    """Why a delta shows that no call was read; None if it does not."""
+    if delta.kind in ("malformed", "dropped"):
+        return delta.reason
+    if delta.kind == "tool_call_end" and delta.status == "incomplete":
+        return "the output ends inside the call"
+    if before is None or delta.kind not in _TEXTS or not before.held or before.held_reason not in _CANDIDATES:
+        return None
+    text = before.held.decode(errors="replace")
+    if not delta.text.startswith(text) or len(text.strip()) < _LEAST:
+        return None
+    if before.held_reason != "marker":
+        return "no call follows the opener"
+    near = [marker for marker in before.held_markers if marker in openers]
+    return f"the opener {near[0].strip()!r} is not complete" if near else None

@@ -1,0 +1,144 @@
+"""A diagnosis in the terminal, with rich."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from unspool.core.stream.message import ToolCall
+from unspool.core.visible import visible
+from unspool.streams.tracing.terminal import STYLES, message_table, one_line
+
+__all__ = ["diagnosis_parts"]
+
+_AROUND = 60  # characters of the output on each side of a stop
+_MOST = 5  # readers
+_MOST_NAMES = 6  # of formats that read the same
+
+
+def diagnosis_parts(found: Any) -> Iterator[Any]:
+    """What the format of a `Diagnosis` read, where it stopped, and what reads the output."""
+    from rich.text import Text
+
+    if found.format is not None and found.message is not None:
+        name = visible(found.format.name, "")
+        yield Text(f"{name} reads {_count(len(found.calls))}.", "bold")
+        yield message_table(found.message)
+        for call in found.message.tool_calls:
+            yield from _unfit(call, found.calls)
+        for stop in found.stops:
+            yield Text()
+            yield from _stop(stop, found.output)
+        if not found.calls:
+            if not found.stops:
+                yield Text(f"\nNothing in the output begins a call of {name}.")
+            yield Text(f"\nHow {name} is read:", "bold")
+            yield from (Text(f"  {visible(line)}") for line in found.format.sentences)
+    yield Text()
+    yield from _readers(found)
+    yield from _advice(found)
+
+
+def _unfit(call: ToolCall, fitting: tuple[ToolCall, ...]) -> Iterator[Any]:
+    from rich.text import Text
+
+    if not call.is_complete or call in fitting:
+        return
+    try:
+        reasons = [f"{item.path or '/'}: {item.message}" for item in call.violations[:_MOST]]
+    except ImportError:
+        reasons = []
+    for reason in reasons or ["no tool has this name"]:
+        yield Text(f"{one_line(call.name)}: {one_line(reason)}", STYLES["malformed"])
+
+
+def _stop(stop: Any, raw: bytes) -> Iterator[Any]:
+    from rich.text import Text
+
+    line, column = _position(raw, stop.place)
+    yield Text.assemble(
+        (f"byte {stop.place:,}", "bold"),
+        (f" (line {line}, column {column}): ", "dim"),
+        (stop.rule, STYLES["malformed"]),
+    )
+    end = stop.place
+    while end < len(raw) and (end == stop.place or raw[end] & 0xC0 == 0x80):  # a whole character
+        end += 1
+
+    def part(begin: int, end: int) -> str:
+        return one_line(raw[max(begin, 0) : end].decode(errors="replace"), 2 * _AROUND)
+
+    yield Text.assemble(
+        "  ", (part(stop.start - _AROUND, stop.start), "dim"), (part(stop.start, stop.place), STYLES["held"]),
+        (part(stop.place, end) or "⟨the end⟩", "reverse red"), (part(end, end + _AROUND), "dim"),
+        overflow="fold",
+    )  # fmt: skip
+
+
+def _readers(found: Any) -> Iterator[Any]:
+    from rich.table import Table
+    from rich.text import Text
+
+    others = "Other formats" if found.format else "Formats"
+    if not found.readers:
+        yield Text(f"No {'other ' if found.format else ''}format reads a call.", "bold")
+        return
+    yield Text(f"{others} that read calls:", "bold")
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for reader in found.readers[:_MOST]:
+        table.add_row("", _names(reader), _calls(reader))
+    yield table
+    if len(found.readers) > _MOST:
+        yield Text(f"  … and {sum(len(reader.formats) for reader in found.readers[_MOST:])} more", "dim")
+
+
+def _names(reader: Any) -> Any:
+    from rich.text import Text
+
+    best, *others = (visible(name, "") for name in reader.formats[:_MOST_NAMES])
+    rest = len(reader.formats) - _MOST_NAMES
+    more = f", {rest} more" if rest > 0 else ""
+    return Text.assemble((best, "bold"), *(f", {name}" for name in others), more)
+
+
+def _calls(reader: Any) -> Any:
+    from rich.text import Text
+
+    lines = [
+        Text.assemble(
+            (one_line(call.name), STYLES["name"]), " ", (one_line(call.arguments), STYLES["arguments"])
+        )
+        for call in reader.calls[:_MOST]
+    ]
+    rest = len(reader.calls) - _MOST
+    return Text("\n").join([*lines, Text(f"… {rest} more calls", "dim")] if rest > 0 else lines)
+
+
+def _advice(found: Any) -> Iterator[Any]:
+    from rich.text import Text
+
+    if found.calls:
+        return
+    yield Text()
+    for option in found.options:
+        yield Text.assemble(
+            "With ",
+            (option, "bold"),
+            f", {visible(found.format.name, '') if found.format else ''} reads a call.",
+        )
+    if found.readers:
+        best = visible(found.readers[0].formats[0], "")
+        also = f", or also='{best}' beside this format" if found.format else ""
+        yield Text(f"Use the format '{best}'{also}.")
+    elif not found.options:
+        yield Text("`unspool detect` and `unspool learn` find a model's format from its chat template.")
+
+
+def _count(calls: int) -> str:
+    return {0: "no call", 1: "one call"}.get(calls, f"{calls:,} calls")
+
+
+def _position(raw: bytes, place: int) -> tuple[int, int]:
+    """The line and the column of a byte, from 1."""
+    before = raw[:place].decode(errors="replace")
+    return before.count("\n") + 1, len(before) - before.rfind("\n")
