@@ -1,4 +1,4 @@
-"""The command line, `python -m unspool` and the script `unspool`: `unspool demo`, `parse`, `why`, `replay`, `formats`, `check`, `learn`, `serve`, `playground`, `export-…`."""
+"""The command line, `python -m unspool` and the script `unspool`: `unspool demo`, `parse`, `why`, `detect`, `replay`, `formats`, `check`, `learn`, `serve`, `playground`, `export-…`."""
 
 from __future__ import annotations
 
@@ -516,6 +516,24 @@ def learn_command(model: str, name: str, timeout: float) -> None:
     with working(f"Learning from {model}"):
         text = learnt_text(model, name, timeout)
     click.echo(text, nl=False)
+
+
+@cli.command("detect")
+@click.argument("model")
+@click.option("--json", "as_json", is_flag=True, help="The formats as JSON, best first.")
+def detect_command(model: str, as_json: bool) -> None:
+    """Print the format that a model writes, what it was decided by, and other formats that match.
+
+    MODEL is a model's folder, a repository's name, a chat template, a tokenizer_config.json or a GGUF file. Weights
+    are not read. If no format matches, the exit code is 2.
+    """
+    from unspool.formats.detect_command import detected, detected_json, detected_text
+
+    with working(f"Reading {model}"):
+        found, problem = detected(model)
+    click.echo(
+        json.dumps(detected_json(found), indent=1) if as_json else detected_text(found, problem, model)
+    )
 
 
 @cli.command("export-format")

@@ -230,3 +230,36 @@ def test_parse_hints_at_another_format() -> None:
     assert json.loads(done.stdout)["finish_reason"] == "stop"
     assert done.stderr == "unspool: no call was read, and 'qwen3_coder' reads one; see `unspool why`\n"
     assert run("parse", "--format", "hermes", "--message", text="Hi, <b>you</b>").stderr == ""
+
+
+TEMPLATE = "{{ '<tool_call>' }}{{ '<function=' + name }}{{ '<parameter=' + key }}{{ '</function>' }}"
+
+
+def test_detect_a_model(tmp_path: Path) -> None:
+    template = tmp_path / "chat_template.jinja"
+    template.write_text(TEMPLATE)
+    (tmp_path / "config.json").write_text('{"model_type": "qwen3"}')
+    for path in (template, tmp_path):
+        done = run("detect", str(path))
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.splitlines()[0] == "qwen3_coder"
+        assert "  decided by template: " in done.stdout
+        entries = json.loads(run("detect", "--json", str(path)).stdout)
+        assert entries[0]["format"] == done.stdout.splitlines()[0]
+        assert entries[0]["evidence"][0]["kind"] == "template"
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        ("./nowhere", "there is no file or folder './nowhere'"),
+        ("nowhere.jinja", "there is no file or folder 'nowhere.jinja'"),
+        ("a/b/c", "there is no file or folder 'a/b/c'"),
+        ("nothing", "no format matches 'nothing'"),
+    ],
+)
+def test_detect_says_what_to_do(model: str, message: str) -> None:
+    done = run("detect", model)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"unspool: {message}")
+    assert done.stdout == ""
