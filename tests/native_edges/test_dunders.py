@@ -60,6 +60,8 @@ def made() -> dict[str, Any]:
         labels.spans[0],
         unspool.get_format("hermes").grammar([{"name": "f"}]),
         unspool.BatchParser("hermes"),
+        unspool.trace(CALL, "hermes"),
+        unspool.why(CALL, "hermes"),
         *([unspool.GrammarMatcher('start: "A"\n', INSTANCES["Vocabulary"])] if has_matcher else []),
     ]
     found = {type(value).__name__: value for value in values}
