@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import unspool
-import unspool.testing
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -25,7 +24,9 @@ else:
     import tomli as tomllib
 
 ROOT = Path(__file__).parents[1]
-PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+_TABLES: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT: dict[str, Any] = _TABLES["project"]
+PACKAGES: dict[str, str] = _TABLES["tool"]["scikit-build"]["wheel"]["packages"]
 
 
 def make_environment(folder: Path, requirements: Iterable[str]) -> Path:
@@ -38,8 +39,7 @@ def make_environment(folder: Path, requirements: Iterable[str]) -> Path:
         scripts.update(
             (entry.name, entry.value) for entry in one.entry_points.select(group="console_scripts")
         )
-    for package in (unspool, unspool.testing):
-        _link_folder(package.__path__, site.joinpath(*package.__name__.split(".")))
+    _link_package(site / "unspool")
     for name, value in scripts.items():
         module, _, function = value.partition(":")
         script = folder / "bin" / name
@@ -104,12 +104,21 @@ def _link(one: Distribution, site: Path) -> None:
         target.symlink_to(str(one.locate_file("/".join(parts))))
 
 
-def _link_folder(sources: Iterable[str], folder: Path) -> None:
-    """The entries of a package's folders: an editable install has several."""
-    if folder.is_symlink():
+def _link_package(folder: Path) -> None:
+    """The installed package; of a checkout, what a wheel takes from it."""
+    installed = Path(unspool._core.__file__).parent
+    _link_entries(installed, folder)
+    if Path(unspool.__file__).is_relative_to(ROOT):
+        for target, source in PACKAGES.items():
+            _link_entries(ROOT / source, folder.parent / target)
+
+
+def _link_entries(source: Path, folder: Path) -> None:
+    if folder.is_symlink():  # what is inside comes from several places
+        whole = folder.resolve()
         folder.unlink()
-    folder.mkdir()
-    for source in sources:
-        for entry in Path(source).iterdir():
-            if not (folder / entry.name).exists() and entry.name != "__pycache__":
-                (folder / entry.name).symlink_to(entry)
+        _link_entries(whole, folder)
+    folder.mkdir(exist_ok=True)
+    for entry in source.iterdir():
+        if not (folder / entry.name).exists() and entry.name != "__pycache__":
+            (folder / entry.name).symlink_to(entry)

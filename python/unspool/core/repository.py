@@ -45,6 +45,8 @@ def check_repository(name: str, suffixes: tuple[str, ...] = ()) -> None:
 
 
 def _is_kept(name: str) -> bool:
-    from huggingface_hub.constants import HF_HUB_CACHE
-
+    try:
+        from huggingface_hub.constants import HF_HUB_CACHE
+    except ImportError:
+        return False
     return (Path(HF_HUB_CACHE) / f"models--{name.replace('/', '--')}").is_dir()

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
+from unspool.core.needs import needs
+
 __all__ = ["each", "working"]
 
 T = TypeVar("T")
@@ -14,8 +16,8 @@ T = TypeVar("T")
 @contextmanager
 def working(what: str) -> Iterator[None]:
     """A spinner on standard error, if that is a terminal; it is gone afterwards."""
-    from rich.console import Console  # only commands need it
-
+    with needs("cli"):
+        from rich.console import Console
     console = Console(stderr=True)
     if not console.is_terminal:
         yield
@@ -26,9 +28,9 @@ def working(what: str) -> Iterator[None]:
 
 def each(items: Sequence[T], what: str) -> Iterable[T]:
     """The items, with a bar on standard error if that is a terminal and they are several."""
-    from rich.console import Console
-    from rich.progress import track
-
+    with needs("cli"):
+        from rich.console import Console
+        from rich.progress import track
     console = Console(stderr=True)
     if len(items) < 2 or not console.is_terminal:
         return items

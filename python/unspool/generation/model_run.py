@@ -75,7 +75,7 @@ class ModelRun(Generic[A]):
         finally:
             self.is_over = True
             if self._operation is not None:
-                self._operation.end(self, failure)
+                self._operation.end(self.answers, self.usage, self.begin_s, self.broken_off, failure)
             del failure  # its traceback refers to this frame
 
     def taken(self) -> None:

@@ -17,8 +17,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from unspool._core import __version__
+
 if TYPE_CHECKING:
-    from unspool.generation.model_run import ModelRun
+    from unspool.generation.answers import Answers
+    from unspool.generation.result import Usage
     from unspool.generation.sampling_params import SamplingParams
 
 __all__ = ["Operation", "Traced", "histogram", "is_used", "model_name", "operation_of", "sent_to", "tracer"]
@@ -110,20 +113,27 @@ class Operation:
         with use_span(self._span, record_exception=False, set_status_on_exception=False):
             yield
 
-    def end(self, run: ModelRun[Any], error: BaseException | None) -> None:
-        """Record how the run ended."""
+    def end(
+        self,
+        answers: Answers,
+        usage: Usage,
+        begin_s: float,
+        broken_off: str | None,
+        error: BaseException | None,
+    ) -> None:
+        """Record how the run ended; the arguments are those of a `ModelRun`."""
         from opentelemetry.trace import Status, StatusCode
 
-        labels, usage, first_s = self._traced.attributes(), run.usage, next(iter(run.answers.times_s), None)
-        waited_s = None if first_s is None else first_s - run.begin_s
-        if error is not None and run.broken_off != "cancelled":
+        labels, first_s = self._traced.attributes(), next(iter(answers.times_s), None)
+        waited_s = None if first_s is None else first_s - begin_s
+        if error is not None and broken_off != "cancelled":
             labels["error.type"] = type(error).__qualname__
             self._span.set_attribute("error.type", labels["error.type"])
             self._span.set_status(Status(StatusCode.ERROR, str(error)))
         if self._span.is_recording():
-            self._span.set_attributes(_response_attributes(run, waited_s))
+            self._span.set_attributes(_response_attributes(answers, usage, broken_off, waited_s))
         self._span.end()
-        histogram("gen_ai.client.operation.duration").record(time.perf_counter() - run.begin_s, labels)
+        histogram("gen_ai.client.operation.duration").record(time.perf_counter() - begin_s, labels)
         if waited_s is not None:
             histogram("gen_ai.client.operation.time_to_first_chunk").record(waited_s, labels)
         labels.pop("error.type", None)
@@ -132,16 +142,17 @@ class Operation:
         tokens.record(usage.completion_tokens, {**labels, "gen_ai.token.type": "output"})
 
 
-def _response_attributes(run: ModelRun[Any], waited_s: float | None) -> dict[str, Any]:
-    messages = [parser.message for parser in run.answers.parsers]
-    usage = run.usage
+def _response_attributes(
+    answers: Answers, usage: Usage, broken_off: str | None, waited_s: float | None
+) -> dict[str, Any]:
+    messages = [parser.message for parser in answers.parsers]
     made: dict[str, Any] = {
         "gen_ai.usage.input_tokens": usage.prompt_tokens,
         "gen_ai.usage.output_tokens": usage.completion_tokens,
         "gen_ai.usage.cache_read.input_tokens": usage.cached_tokens,
         "gen_ai.usage.reasoning.output_tokens": sum(message.token_counts.reasoning for message in messages),
         "gen_ai.response.finish_reasons": tuple(
-            message.finish_reason or run.broken_off or "" for message in messages
+            message.finish_reason or broken_off or "" for message in messages
         ),
         "gen_ai.response.time_to_first_chunk": waited_s,
     }
@@ -183,7 +194,7 @@ def tracer() -> Any:
     """Ours; it follows the provider that is set later."""
     from opentelemetry import trace
 
-    return trace.get_tracer("unspool", _version())
+    return trace.get_tracer("unspool", __version__)
 
 
 @functools.cache
@@ -192,11 +203,5 @@ def histogram(name: str) -> Any:
     from opentelemetry import metrics
 
     unit, meaning, buckets = _HISTOGRAMS[name]
-    meter = metrics.get_meter("unspool", _version())
+    meter = metrics.get_meter("unspool", __version__)
     return meter.create_histogram(name, unit, meaning, explicit_bucket_boundaries_advisory=buckets)
-
-
-def _version() -> str:
-    from unspool import __version__
-
-    return __version__

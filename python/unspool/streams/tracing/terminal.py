@@ -6,13 +6,16 @@ The text is a model's. It is shown without control characters, so it cannot move
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from unspool.core.needs import needs
 from unspool.core.stream.message import Message, ToolCall
 from unspool.core.stream.message_html import Row
 from unspool.core.visible import shown, visible
 
-if TYPE_CHECKING:
+with needs("cli"):
+    from rich.rule import Rule
+    from rich.table import Table
     from rich.text import Text
 
 __all__ = ["STYLES", "message_table", "one_line", "output_text", "trace_parts"]
@@ -37,9 +40,6 @@ _MOST_ITEMS = 20
 
 def trace_parts(trace: Any) -> Iterator[Any]:
     """The output, the steps and the message of a `Trace`, as rich prints them."""
-    from rich.rule import Rule
-    from rich.text import Text
-
     kinds = {kind for kind, _ in trace.regions}
     legend = [(f" {kind} ", STYLES.get(kind, "")) for kind in _LEGEND if kind in kinds]
     yield Rule(f"{visible(trace.format, '')}: {len(trace.steps) - 1:,} pieces", align="left", style="dim")
@@ -53,8 +53,6 @@ def trace_parts(trace: Any) -> Iterator[Any]:
 
 def output_text(regions: Sequence[tuple[str, str]]) -> Text:
     """The output, each part in the colour of its kind."""
-    from rich.text import Text
-
     output = Text(overflow="fold")
     room = _MOST_OUTPUT
     for kind, text in regions:
@@ -69,9 +67,6 @@ def output_text(regions: Sequence[tuple[str, str]]) -> Text:
 
 
 def _steps(rows: Sequence[Row]) -> Any:
-    from rich.table import Table
-    from rich.text import Text
-
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", show_edge=False, expand=True)
     table.add_column("read", overflow="fold", ratio=2)
     table.add_column("emitted", overflow="fold", ratio=3)
@@ -95,9 +90,6 @@ def _steps(rows: Sequence[Row]) -> Any:
 
 def message_table(message: Message, deviations: Sequence[str] = ()) -> Any:
     """The parts of a message, and what is wrong with it."""
-    from rich.table import Table
-    from rich.text import Text
-
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
@@ -121,8 +113,6 @@ def message_table(message: Message, deviations: Sequence[str] = ()) -> Any:
 
 
 def _call(call: ToolCall) -> Text:
-    from rich.text import Text
-
     line = Text.assemble(
         (one_line(call.name), STYLES["name"]), " ", (one_line(call.arguments, 400), STYLES["arguments"]),
         "\n", (call.status, "" if call.is_complete else "bold red"),

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from unspool.core.needs import needs
 from unspool.core.stream.message import ToolCall
 from unspool.core.visible import visible
 from unspool.streams.tracing.terminal import STYLES, message_table, one_line
+
+with needs("cli"):
+    from rich.table import Table
+    from rich.text import Text
 
 __all__ = ["diagnosis_parts"]
 
@@ -18,8 +23,6 @@ _MOST_NAMES = 6  # of formats that read the same
 
 def diagnosis_parts(found: Any) -> Iterator[Any]:
     """What the format of a `Diagnosis` read, where it stopped, and what reads the output."""
-    from rich.text import Text
-
     if found.format is not None and found.message is not None:
         name = visible(found.format.name, "")
         yield Text(f"{name} reads {_count(len(found.calls))}.", "bold")
@@ -40,8 +43,6 @@ def diagnosis_parts(found: Any) -> Iterator[Any]:
 
 
 def _unfit(call: ToolCall, fitting: tuple[ToolCall, ...]) -> Iterator[Any]:
-    from rich.text import Text
-
     if not call.is_complete or call in fitting:
         return
     try:
@@ -53,8 +54,6 @@ def _unfit(call: ToolCall, fitting: tuple[ToolCall, ...]) -> Iterator[Any]:
 
 
 def _stop(stop: Any, raw: bytes) -> Iterator[Any]:
-    from rich.text import Text
-
     line, column = _position(raw, stop.place)
     yield Text.assemble(
         (f"byte {stop.place:,}", "bold"),
@@ -76,9 +75,6 @@ def _stop(stop: Any, raw: bytes) -> Iterator[Any]:
 
 
 def _readers(found: Any) -> Iterator[Any]:
-    from rich.table import Table
-    from rich.text import Text
-
     others = "Other formats" if found.format else "Formats"
     if not found.readers:
         yield Text(f"No {'other ' if found.format else ''}format reads a call.", "bold")
@@ -93,8 +89,6 @@ def _readers(found: Any) -> Iterator[Any]:
 
 
 def _names(reader: Any) -> Any:
-    from rich.text import Text
-
     best, *others = (visible(name, "") for name in reader.formats[:_MOST_NAMES])
     rest = len(reader.formats) - _MOST_NAMES
     more = f", {rest} more" if rest > 0 else ""
@@ -102,8 +96,6 @@ def _names(reader: Any) -> Any:
 
 
 def _calls(reader: Any) -> Any:
-    from rich.text import Text
-
     lines = [
         Text.assemble(
             (one_line(call.name), STYLES["name"]), " ", (one_line(call.arguments), STYLES["arguments"])
@@ -115,8 +107,6 @@ def _calls(reader: Any) -> Any:
 
 
 def _advice(found: Any) -> Iterator[Any]:
-    from rich.text import Text
-
     if found.calls:
         return
     yield Text()
