@@ -151,7 +151,7 @@ def by_tests() -> list[tuple[str, str, list[str]]]:
             if how == "run by ":
                 test, _, needed = what.partition(", with ")
                 found.append((name, test, re.findall(r"[^ ,]+", needed)))
-    return found
+    return [one for number, one in enumerate(found) if one not in found[:number]]
 
 
 @pytest.mark.rest
