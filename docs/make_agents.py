@@ -19,28 +19,28 @@ extras: [serve]
 ---
 # Agents
 
-Coding agents work with [`unspool serve`](server.md) as they are. Below are the lines that each needs; `MODEL` is the
-name of the model, and `none` stands for the key, which the server ignores unless it was started with `--api-key`.
+Coding agents work with [`unspool serve`](server.md) unchanged. Paste the lines below, and replace `MODEL` with the model's
+name. `none` stands for the key: the server ignores it unless you start it with `--api-key`.
 
-`python -m tests.agents.run FOLDER` runs every agent without a network, against the server around a model that writes a
-script: a command, a file with every kind of character, two calls at once, an end; then a second prompt to the same
-session; and a long answer that the agent leaves, so that the model must stop. The model's chat template can switch the
-reasoning off, or it cannot. This is what came of it:
+The table shows what each agent did in a test. `python -m tests.agents.run FOLDER` runs every agent without a network. The
+server's model writes a script: a command, a file with every kind of character, two calls at once, and the end. A second
+prompt to the same session follows. Then the agent aborts a long answer, and the model must stop. Each agent runs with a chat
+template that can switch the reasoning off, and with one that cannot.
 
 """
 NOTES = """
-- Thoughts are the model's reasoning before a call. Models are trained to see it when the call's result comes back. _Not
-  sent_: the agent drops it. _As text_: the agent sends it as text.
+- Thoughts are the model's reasoning before a call. Models are trained to see it again with the call's result. _Not sent_:
+  the agent drops it. _As text_: the agent sends it as text.
 - _In the second turn_: whether the agent still sends the thoughts of the first one. Most chat templates leave those out.
   _No second turn_: the agent resumes no session without a terminal.
-- _Ignored_ is what the agent asks for and what changes nothing. The header `x-unspool-ignored` of an answer names it
+- _Ignored_ lists the fields that the agent sends and that change nothing. The header `x-unspool-ignored` of an answer names it
   ([fields](server.md#fields)).
-- _No switch_ is the model that always reasons.
+- _No switch_ means the chat template that always reasons.
 """
 FRAMEWORKS = """
 ## Frameworks
 
-Each week a job runs Python's frameworks too: text, streamed text, a loop with a tool, an object of a schema.
+A weekly job also runs Python's frameworks. Each asks for a text, a streamed text, a loop with a tool, and an object of a schema.
 `python -m tests.agents.frameworks.run FOLDER` does the same.
 
 | framework | API | works | does not | thoughts come back | ignored |
