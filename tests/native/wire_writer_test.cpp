@@ -158,7 +158,7 @@ static void bad_order_is_refused_and_changes_nothing() {
   }
   CHECK(refuses([] { writer(WireProtocol::messages, 2); }, "messages has one answer"));
   CHECK(refuses([] { writer(WireProtocol::responses, 2); }, "responses has one answer"));
-  CHECK(refuses([] { writer(WireProtocol::completions, 0); }, "n is below 1"));
+  CHECK(refuses([] { writer(WireProtocol::completions, 0); }, "n is 0"));
 }
 
 static void deltas_that_are_ready_together_share_a_chunk() {

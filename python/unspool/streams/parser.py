@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from unspool._core import Delta, DeltaChannel, Format, ToolSchemas
 from unspool._core import TokenStreamer as NativeTokenStreamer
@@ -11,6 +11,7 @@ from unspool.core.format.other_families import Also
 from unspool.core.format.registry import is_known
 from unspool.core.stream.snapshots import seal, unseal
 from unspool.core.stream.stream_options import (
+    PARSER_OPTIONS,
     IncompleteCalls,
     ReasoningField,
     StartIn,
@@ -22,7 +23,7 @@ from unspool.core.stream.stream_options import (
 )
 from unspool.core.stream.stream_recipe import recipe_options, with_defaults
 from unspool.core.stream.tool_schemas import compile_tools
-from unspool.core.wrong_call import explained, shown
+from unspool.core.wrong_call import shown, unknown_option
 from unspool.errors import ArgumentError, UnknownFormatError
 from unspool.formats.format_file import FormatFile
 from unspool.streams.choose_recipe import choose_recipe
@@ -116,7 +117,6 @@ class Parser(NativeTokenStreamer):
     _tag_formats: tuple[Any, Any] | None  # compared with a stray tag
     _offered: tuple[Any, ToolSchemas] | None  # the format that should read a call of these tools
 
-    @explained
     def __init__(
         self,
         format: str | FormatFile | Format,
@@ -152,7 +152,10 @@ class Parser(NativeTokenStreamer):
         labels: bool = False,
         rollback_window: int = 0,
         id_seed: int = 0,
+        **unknown: NoReturn,
     ) -> None:
+        if unknown:
+            raise unknown_option("Parser", min(unknown), (*PARSER_OPTIONS, "tokenizer", "tools"))
         begin_stream(
             self, format, tools, tokenizer, prompt, reasoning_field,
             # As `RECIPE_OPTIONS` lists them: `locals()` would cost more than all else.

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from unspool._core import Delta, DeltaChannel, Format, ToolSchemas
 from unspool.core.format.other_families import Also
 from unspool.core.stream.stream_options import (
+    DELIVERY_OPTIONS,
+    PARSER_OPTIONS,
     IncompleteCalls,
     ReasoningField,
     StartIn,
@@ -17,7 +19,7 @@ from unspool.core.stream.stream_options import (
     UnknownTools,
     WhiteSpace,
 )
-from unspool.core.wrong_call import explained
+from unspool.core.wrong_call import unknown_option
 from unspool.errors import ArgumentError
 from unspool.formats.format_file import FormatFile
 from unspool.streams.parser import Parser, begin_stream
@@ -60,7 +62,6 @@ class TokenStreamer(Parser):
         UnknownFormatError, ArgumentError, VocabularyError: as of `Parser`.
     """
 
-    @explained
     def __init__(
         self,
         tokenizer: Any,
@@ -99,7 +100,10 @@ class TokenStreamer(Parser):
         choice: int = 0,
         closes_channel: bool = True,
         skip_prompt: bool | None = None,
+        **unknown: NoReturn,
     ) -> None:
+        if unknown:
+            raise unknown_option("TokenStreamer", min(unknown), (*PARSER_OPTIONS, *DELIVERY_OPTIONS, "tools"))
         if tokenizer is None:
             raise ArgumentError("tokenizer is None; a streamer of token ids needs one")
         begin_stream(

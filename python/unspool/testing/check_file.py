@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-from pathlib import Path
 
 from unspool.core.format.compile_format import compile_format
 from unspool.errors import FormatError
@@ -34,7 +33,7 @@ def check_file(path: str | os.PathLike[str]) -> list[str]:
 
     Validates keys and patterns, runs each example at every split, and parses a rendered sample.
     """
-    name = Path(path).name
+    name = str(path)
     try:
         file = read_format(path)
         compile_format(file)
