@@ -115,3 +115,22 @@ started.wait(30)
             check=False,
         )
         assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_the_exit_waits_for_what_a_job_leaves_behind() -> None:
+    """Its channel has ended before: a tensor that is freed after the interpreter's end aborts the process."""
+    code = """
+import functools, time
+from unspool import DeltaChannel
+from unspool.generation.worker import GenerationWorker
+class Tensors:
+    def __del__(self):
+        time.sleep(0.3)
+        print("freed", flush=True)
+channel = DeltaChannel()
+worker = GenerationWorker(channel, functools.partial(lambda tensors: None, Tensors()))
+worker.start()
+assert channel.get(30) is None
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60, check=True)
+    assert done.stdout == b"freed\n"

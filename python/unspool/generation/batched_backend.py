@@ -11,6 +11,7 @@ import atexit
 import dataclasses
 import itertools
 import threading
+import time
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -48,7 +49,8 @@ _MAX_REQUESTS = 256
 _POLL_S = 0.05
 _EXIT_GRACE_S = 2.0
 
-_in_use: weakref.WeakSet[ModelBatch] = weakref.WeakSet()
+#: Those of transformers. Each lives while its thread does.
+_managers: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 class ModelBatch:
@@ -88,7 +90,6 @@ class ModelBatch:
             raise ArgumentError(
                 f"backend='batched' cannot run this model: {error}; use backend='native', or fewer cache_tokens"
             ) from error
-        _in_use.add(self)
 
     def run(
         self,
@@ -161,6 +162,7 @@ class ModelBatch:
         )
         manager.logit_processor = self._chooser
         weakref.finalize(self, _stop, manager).atexit = False
+        _managers.add(manager)
         return manager
 
 
@@ -236,8 +238,10 @@ def _stop(manager: Any, timeout_s: float = 0) -> None:
 @atexit.register
 def _stop_all() -> None:
     """A thread that returns from native code after the interpreter's end would abort the process."""
-    for batch in list(_in_use):
-        _stop(batch._manager, _EXIT_GRACE_S)
+    for manager in list(_managers):
+        if manager.is_running() and manager.batch_processor is None:
+            manager.join(time.perf_counter(), _EXIT_GRACE_S)  # its batch has stopped it
+        _stop(manager, _EXIT_GRACE_S)
 
 
-in_child(_in_use.clear)  # the threads are in the parent
+in_child(_managers.clear)  # the threads are in the parent

@@ -157,16 +157,20 @@ _running: set[GenerationWorker] = set()
 
 @atexit.register
 def _stop_all() -> None:
-    workers, end_s = list(_running), time.monotonic() + _EXIT_GRACE_S
-    for worker in workers:
+    end_s = time.monotonic() + _EXIT_GRACE_S
+    for worker in list(_running):
         worker.stop()
-    for worker in workers:
-        worker.join(max(0.0, end_s - time.monotonic()))
+    for thread in _threads():  # also one whose job has ended: it may still free the model's tensors
+        thread.join(max(0.0, end_s - time.monotonic()))
 
 
 def active_workers() -> int:
     """The number of workers that still run, including those whose consumer has left."""
-    return sum(thread.name == _THREAD_NAME for thread in threading.enumerate())
+    return len(_threads())
+
+
+def _threads() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == _THREAD_NAME]
 
 
 def check_timeout(timeout: float | None) -> None:
