@@ -93,7 +93,8 @@ constexpr FileKey kExampleKeys[] = {
     {"content", KeyType::text, "The content in it. Without this key: none."},
     {"reasoning", KeyType::text, "The reasoning in it. Without this key: none."},
     {"calls", KeyType::list,
-     "The calls in it, each with `name` and with `arguments` as JSON text."},
+     "The calls in it, each with `name`, with `arguments` as JSON text, and with `id` if the model "
+     "writes one."},
     {"tools", KeyType::list,
      "The request's tools: names, or tables with `name` and `parameters`. Without this key they "
      "are "
@@ -114,7 +115,10 @@ constexpr HoleWord kHoles[] = {
     {"parameters", Kind::parameters, "All parameters, each in the form of `parameter`."},
     {"key", Kind::key, "A parameter's name."},
     {"value", Kind::value, "A parameter's value."},
-    {"type", Kind::type, "The name of a parameter's JSON type."},
+    {"type", Kind::type,
+     "The name of a parameter's JSON type, or `str`, `int`, `num`, `float`, `bool`, `list`, "
+     "`dict`. "
+     "A value that does not fit it is a string."},
     {"...", Kind::repeats,
      "Repeats what precedes it. The text between is the separator: `[${object}, ${...}]`."},
     {"_", Kind::any, "Any text."},

@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 import unspool
+from unspool import FormatFile
 from unspool.errors import ArgumentError, LearnError
+from unspool.formats.learning.learn_command import learnt_text
 from unspool.testing.check_file import check_file
 
 from .templates import CALLS, REASONING, template_of
@@ -240,6 +242,18 @@ def test_the_command_writes_a_file_that_check_accepts(tmp_path: Path) -> None:
     path.write_text(done.stdout, encoding="utf-8")
     assert check_file(path) == []
     assert 'name      = "acme"' in done.stdout
+
+
+@pytest.mark.parametrize("token", ["", "<|over|>"])
+def test_the_command_asks_for_an_end_if_the_file_has_none(tmp_path: Path, token: str) -> None:
+    """The template may show it without the tokenizer's word."""
+    (tmp_path / "chat_template.jinja").write_text(template_of("an object", "none"), encoding="utf-8")
+    config = {"eos_token": token} if token else {}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
+    text = learnt_text(str(tmp_path), "acme", 30)
+    has_end = "end" in FormatFile(text).patterns
+    assert ("add the model's end-of-sequence token" in text) != has_end
+    assert has_end or not token
 
 
 def test_the_command_says_why_not(tmp_path: Path) -> None:

@@ -190,3 +190,18 @@ def test_a_bad_file_fails_alone(tmp_path: Path, text: str, counts: str, problem:
     done = run_pytest(tmp_path)
     assert counts in done.stdout, done.stdout + done.stderr
     assert problem in done.stdout
+
+
+def test_an_example_may_state_an_id(tmp_path: Path) -> None:
+    text = """name = "mine"
+call = "<call>${name}<id>${id}<args>${arguments}</call>"
+id = "${random:4}"
+
+[[example]]
+input = '<call>f<id>ab12<args>{"a": 1}</call>'
+calls = [{ name = "f", arguments = '{"a": 1}', id = "ab12" }]
+"""
+    assert check_file(write(tmp_path, text)) == []
+    (fault,) = check_file(write(tmp_path, text.replace('id = "ab12"', 'id = "ab13"')))
+    assert "ids: expected ['ab13']" in fault
+    assert "found    ['ab12']" in fault

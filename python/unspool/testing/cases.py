@@ -33,6 +33,7 @@ class Case:
 
     Attributes:
         calls: (name, arguments, status) of each call.
+        ids: The id of each call, where the case states one. Otherwise it may be any.
         malformed: The raw texts that are reported as malformed.
         finish_reason: Why generation ended; `expected_finish_reason` is the message's.
         tools: The request's tools; None: unknown.
@@ -50,6 +51,7 @@ class Case:
     expected_finish_reason: str | None = None
     tools: tuple[dict[str, Any], ...] | None = None
     options: dict[str, Any] = field(default_factory=dict, hash=False)
+    ids: tuple[str | None, ...] = ()
 
     @classmethod
     def from_example(cls, file: FormatFile, example: dict[str, Any], number: int = 1) -> Case:
@@ -65,6 +67,7 @@ class Case:
             calls=_calls(example),
             tools=None if tools is None else tuple(map(_tool, tools)),
             options={"prompt": example["prompt"]} if "prompt" in example else {},
+            ids=_ids(example),
         )
 
     def __str__(self) -> str:
@@ -84,6 +87,13 @@ class Case:
             "calls": (
                 list(self.calls),
                 [(call.name, call.arguments, call.status) for call in message.tool_calls],
+            ),
+            "ids": (
+                list(self.ids),
+                [
+                    call.id if id is not None else None
+                    for call, id in zip(message.tool_calls, self.ids, strict=False)
+                ],
             ),
             "malformed": (list(self.malformed), [item.text for item in message.malformed]),
             "finish_reason": (finish, message.finish_reason),
@@ -125,6 +135,7 @@ def parse_cases(text: str, source: str = "<cases>") -> list[Case]:
                 expected_finish_reason=entry.get("expected_finish_reason"),
                 tools=tuple(tools) if declared else None,
                 options=entry.get("options", {}),
+                ids=_ids(entry),
             )
         )
     doubled = {case.name for case in cases if sum(c.name == case.name for c in cases) > 1}
@@ -158,8 +169,12 @@ def _call(call: Any) -> tuple[str, str, str]:
         raise ValueError(
             f"a call is a table with two texts, such as {{ name = \"f\", arguments = '{{}}' }}; got {call!r}"
         )
-    _check_keys(call, ("name", "arguments", "status"), "a call")
+    _check_keys(call, ("name", "arguments", "status", "id"), "a call")
     return call["name"], call["arguments"], call.get("status", "complete")
+
+
+def _ids(entry: dict[str, Any]) -> tuple[str | None, ...]:
+    return tuple(call.get("id") for call in entry.get("calls", ()) if isinstance(call, dict))
 
 
 def _check_keys(table: dict[str, Any], keys: tuple[str, ...], what: str) -> None:

@@ -23,9 +23,7 @@ def learnt_text(model: str, name: str, timeout: float) -> str:
     """
     source = read_model(model)
     file = learn({"chat_template": source.template, **source.tokens}, name=name, timeout=timeout)
-    text = to_toml(
-        file, _head(Path(model).name if Path(model).exists() else model, "eos_token" in source.tokens)
-    )
+    text = to_toml(file, _head(Path(model).name if Path(model).exists() else model, "end" in file.patterns))
     if FormatFile(text).patterns != file.patterns:
         raise FormatError("the learnt patterns cannot be written as a file; use unspool.learn in Python")
     return text
