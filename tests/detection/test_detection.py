@@ -237,7 +237,7 @@ def test_evidence_reads_well() -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "message"), [(None, "nothing to detect from"), (42, "a int shows nothing")]
+    ("source", "message"), [(None, "nothing to detect from"), (42, r"42 \(int\) shows nothing")]
 )
 def test_nothing_to_look_at_raises(source: Any, message: str) -> None:
     with pytest.raises(ArgumentError, match=message):

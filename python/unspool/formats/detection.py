@@ -85,7 +85,7 @@ def detect(
         learn: False: never learn a format.
 
     Raises:
-        ArgumentError: There is nothing to detect from.
+        ArgumentError: There is nothing to detect from, or a path that does not exist names no known model.
     """
     if source is None and not (chat_template or model_type or name or tokens):
         raise ArgumentError("nothing to detect from; pass a tokenizer, a chat template or a model's name")
@@ -104,7 +104,13 @@ def detect(
         fields = ", ".join(model.response_template.get("fields", {}))
         own = Evidence("response_template", f"fields {fields}")
         ranked.insert(0, Detection("response_template", (own,), _SCORES[own.kind]))
+    if not ranked and isinstance(source, str) and _is_missing(source):
+        raise ArgumentError(f"there is no such file or folder, and its name fits no format: {shown(source)}")
     return tuple(ranked)
+
+
+def _is_missing(path: str) -> bool:
+    return path.startswith(("/", "./", "../", "~")) and not Path(path).expanduser().exists()
 
 
 @lru_cache(64)
@@ -153,8 +159,6 @@ def _look_at(source: Any) -> _Model:
     if isinstance(source, str):
         if "{%" in source or "{{" in source:
             return _Model(_template_text(source))
-        if source.startswith(("/", "./", "../", "~")) and not Path(source).expanduser().exists():
-            raise ArgumentError(f"there is no such file or folder: {shown(source)}")
         return _Model(model_type=source, name=source)
     if isinstance(source, Mapping) and any(key in source for key in _SOURCES):
         source = SimpleNamespace(**{str(key): value for key, value in source.items()})

@@ -11,10 +11,11 @@ import unspool
 from unspool import integrations
 from unspool.integrations import easydel
 
-# What has `__all__` and a page: see docs/easydel.md.
+# What has `__all__`; most has a page: see docs/easydel.md.
 PUBLIC = (
     "unspool.errors", "unspool.formats.format_file", "unspool.generation", "unspool.generation.prefill",
-    "unspool.generation.stream_generator", "unspool.core.records", "unspool.serve", "unspool._core",
+    "unspool.generation.stream_generator", "unspool.core.needs", "unspool.core.records", "unspool.serve",
+    "unspool._core",
 )  # fmt: skip
 FOLDER = Path(integrations.__file__).parent
 LAYERS = ("unspool.integrations.easydel", "unspool.integrations.ollm", "unspool.integrations.opentslm")
