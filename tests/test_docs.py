@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from pathlib import Path
 from types import ModuleType
@@ -13,17 +12,14 @@ from unspool.formats.format_file import FormatFile, read_format
 from unspool.testing import assert_format, parse_cases
 from unspool.testing.check_file import check_file, sample_faults
 
+from .scripts import load_script
+
 DOCS = Path(__file__).parents[1] / "docs"
 pytestmark = pytest.mark.skipif(not DOCS.is_dir(), reason="runs in a checkout")
 
 
 def load_maker(name: str = "make_formats") -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script(DOCS / f"{name}.py")
 
 
 def test_formats_page_is_made_from_the_files() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import http.server
-import importlib.util
 import json
 import re
 import subprocess
@@ -19,6 +18,7 @@ from typing import Any
 import pytest
 import unspool
 
+from .scripts import load_script
 from .serve.webdriver import MISSING, Browser
 
 ROOT = Path(__file__).parents[1]
@@ -32,12 +32,7 @@ PAGES = [
 
 
 def load(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script(DOCS / f"{name}.py")
 
 
 @pytest.fixture(scope="module")

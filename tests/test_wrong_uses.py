@@ -7,7 +7,7 @@ import re
 import pytest
 import unspool
 
-from tests.wrong_uses import WRONG, CommandError
+from .wrong_uses import WRONG, CommandError
 
 #: Texts of Python and of pybind11 that say nothing to a user.
 RAW = re.compile(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 import subprocess
@@ -13,18 +12,14 @@ from typing import Any
 import pytest
 
 from ..environments import PROJECT, ROOT, chosen_distributions, clean_variables, make_environment
+from ..scripts import load_script
 
 DOCS = ROOT / "docs"
 pytestmark = pytest.mark.skipif(not DOCS.is_dir(), reason="runs in a checkout")
 
 
 def load_maker(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script(DOCS / f"{name}.py")
 
 
 install = load_maker("install") if DOCS.is_dir() else None

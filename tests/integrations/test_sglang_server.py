@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import json
 import os
 import re
@@ -16,6 +15,8 @@ from typing import Any
 
 import pytest
 import unspool
+
+from ..scripts import load_script
 
 host = pytest.importorskip(
     "unspool.integrations.sglang", reason="SGLang is not installed", exc_type=ImportError
@@ -47,12 +48,7 @@ TOOLS = [
 
 @pytest.fixture(scope="module")
 def scripted() -> Any:
-    spec = importlib.util.spec_from_file_location("serve_scripted", EXAMPLE)
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script(EXAMPLE)
 
 
 def ask(chat: Any, **request: Any) -> Any:

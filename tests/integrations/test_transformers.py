@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import importlib.util
 import re
 import sys
 import threading
@@ -30,6 +29,7 @@ from unspool.integrations.transformers import (  # noqa: E402
 )
 
 from ..outputs import TOOLS, outputs  # noqa: E402
+from ..scripts import load_script  # noqa: E402
 from ..tiny_models import TEMPLATE, make_byte_tokenizer, make_llama  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
@@ -481,11 +481,7 @@ def test_the_pages_other_blocks(model: Any, tokenizer: Any, request: pytest.Fixt
 @in_checkout
 def test_the_example(model: Any, tokenizer: Any, capsys: pytest.CaptureFixture[str]) -> None:
     path = ROOT / "examples" / "transformers" / "weather.py"
-    spec = importlib.util.spec_from_file_location("weather", path)
-    assert spec
-    assert spec.loader
-    example = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(example)
+    example = load_script(path)
     example.one(pipeline("text-generation", model, tokenizer), "hi")
     assert "assistant" in capsys.readouterr().out.splitlines()[-1]
 

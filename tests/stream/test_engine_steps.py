@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 from unspool import StreamBatch, Vocabulary
 
+from ..scripts import load_script
+
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "engine_steps.py"
 pytestmark = pytest.mark.skipif(not EXAMPLE.exists(), reason="runs in a checkout")
@@ -22,12 +24,7 @@ pytestmark = pytest.mark.skipif(not EXAMPLE.exists(), reason="runs in a checkout
 
 @pytest.fixture(scope="module")
 def example() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("engine_steps", EXAMPLE)
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script(EXAMPLE)
 
 
 def bytes_vocabulary() -> Vocabulary:

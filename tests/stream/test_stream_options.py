@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
 import inspect
 import re
 import sys
@@ -21,6 +20,8 @@ from unspool.core.format.compile_format import compile_format
 from unspool.core.stream.stream_options import CORE_OPTIONS, DELIVERY_OPTIONS, PARSER_OPTIONS, Option
 from unspool.core.stream.stream_recipe import RECIPE_OPTIONS, make_recipe, recipe_options
 from unspool.generation import stream_generator
+
+from ..scripts import load_script
 
 ROOT = Path(__file__).parents[2]
 in_checkout = pytest.mark.skipif(not (ROOT / "csrc").is_dir(), reason="runs in a checkout")
@@ -132,11 +133,7 @@ def test_stub(cls: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 @in_checkout
 def test_pages() -> None:
     path = ROOT / "docs" / "make_options.py"
-    spec = importlib.util.spec_from_file_location("make_options", path)
-    assert spec
-    assert spec.loader
-    maker = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(maker)
+    maker = load_script(path)
     page = (ROOT / "docs" / "options.md").read_text(encoding="utf-8")
     assert page == maker.make(), "run python docs/make_options.py"
     how = (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8")
