@@ -195,18 +195,17 @@ def _readers(
 def _unlike(
     file: FormatFile, message: Message, tools: ToolSchemas | None, raw: bytes
 ) -> tuple[bool, int, int]:
-    """How the output differs from what the format writes for the message.
+    """How the output differs from what the format writes for the message, but for white space.
 
-    In more than white space; in markup that was read as values; in length.
+    At all; in markup that was read as values; in length.
     """
-    output = raw.decode(errors="replace")
+    output = "".join(raw.decode(errors="replace").split())
     values = sum(len(call.arguments) for call in message.tool_calls)
     try:
-        written = file.render(message, tools=tools, exact=False)
+        written = "".join(file.render(message, tools=tools, exact=False).split())
     except UnspoolError:
         return True, values, len(output)
-    is_other = "".join(written.split()) != "".join(output.split())
-    return is_other, values, abs(len(written) - len(output))
+    return written != output, values, abs(len(written) - len(output))
 
 
 def _openers(file: FormatFile) -> frozenset[str]:
