@@ -114,11 +114,18 @@ def _link_package(folder: Path) -> None:
 
 
 def _link_entries(source: Path, folder: Path) -> None:
-    if folder.is_symlink():  # what is inside comes from several places
-        whole = folder.resolve()
-        folder.unlink()
-        _link_entries(whole, folder)
+    if folder.parent.is_symlink():
+        _open(folder.parent)
+    if folder.is_symlink():
+        _open(folder)
     folder.mkdir(exist_ok=True)
     for entry in source.iterdir():
         if not (folder / entry.name).exists() and entry.name != "__pycache__":
             (folder / entry.name).symlink_to(entry)
+
+
+def _open(folder: Path) -> None:
+    """Replace a link to a folder by links to its entries, so that others find their place beside them."""
+    whole = folder.resolve()
+    folder.unlink()
+    _link_entries(whole, folder)
