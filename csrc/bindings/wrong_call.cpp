@@ -2,13 +2,16 @@
 //
 // pybind11 lists the C++ signature and the values as they are, however long. Its functions get a
 // shell that calls the original and, only after an error, Python.
+#include <cstddef>
+
 #include "bindings/python_types.h"
 
 namespace unspool::bindings {
 
 namespace {
 
-using Call = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
+// The type that pybind11 gives its functions; CPython's has a signed count.
+using Call = PyObject* (*)(PyObject*, PyObject* const*, std::size_t, PyObject*);
 constexpr int kFlags = METH_FASTCALL | METH_KEYWORDS;
 
 Call original = nullptr;  // one for all functions of pybind11
@@ -32,11 +35,11 @@ void explain(PyObject* const* values, Py_ssize_t count, PyObject* names) {
   PyErr_SetObject(error.type().ptr(), error.value().ptr());
 }
 
-PyObject* call(PyObject* self, PyObject* const* values, Py_ssize_t count, PyObject* names) {
+PyObject* call(PyObject* self, PyObject* const* values, std::size_t count, PyObject* names) {
   PyObject* result = original(self, values, count, names);
   if (result == nullptr && (PyErr_ExceptionMatches(PyExc_TypeError) != 0 ||
                             PyErr_ExceptionMatches(PyExc_RuntimeError) != 0)) {
-    explain(values, PyVectorcall_NARGS(static_cast<std::size_t>(count)), names);
+    explain(values, PyVectorcall_NARGS(count), names);
   }
   return result;
 }
