@@ -21,8 +21,8 @@ except ImportError as error:
 from unspool._core import Delta, __version__
 from unspool.core.format.compile_format import compile_format, export_format
 from unspool.core.format.format_schema import format_schema
+from unspool.core.progress import progress_bar, spinner
 from unspool.core.stream.message import Message
-from unspool.core.working import each, working
 from unspool.errors import FormatError, UnspoolError
 from unspool.formats.explain_format import reading_of
 from unspool.formats.format_file import FormatFile, formats, get_format, read_format
@@ -149,7 +149,7 @@ def check(paths: tuple[str, ...], schema: bool, shape: bool) -> None:
     if not paths:
         raise click.UsageError("name a format file, or pass --schema")
     failed = False
-    for path in each(paths, "Checking"):
+    for path in progress_bar(paths, "Checking"):
         faults = check_file(path)
         for fault in faults:
             click.echo(fault, err=True)
@@ -460,7 +460,7 @@ def why_command(
     format = None if format_ is None else _named_format(format_)
     raw = _read_input(file)
     tools = None if tools_file is None else _read_json(tools_file)
-    with working("Trying every format"):
+    with spinner("Trying every format"):
         found = why(raw, format, tools, finish_reason=finish_reason, prompt=prompt)
     _console().print(found)
     raise SystemExit(0 if found.calls or (format is None and found.readers) else 1)
@@ -513,7 +513,7 @@ def learn_command(model: str, name: str, timeout: float) -> None:
     """
     from unspool.formats.learning.learn_command import learnt_text
 
-    with working(f"Learning from {model}"):
+    with spinner(f"Learning from {model}"):
         text = learnt_text(model, name, timeout)
     click.echo(text, nl=False)
 
@@ -529,7 +529,7 @@ def detect_command(model: str, as_json: bool) -> None:
     """
     from unspool.formats.detect_command import detected, detected_json, detected_text
 
-    with working(f"Reading {model}"):
+    with spinner(f"Reading {model}"):
         found, problem = detected(model)
     click.echo(
         json.dumps(detected_json(found), indent=1) if as_json else detected_text(found, problem, model)
@@ -557,7 +557,7 @@ def export_vocabulary(tokenizer: str, output: str) -> None:
     """
     from unspool.core.vocabulary.vocabulary_sources import from_file
 
-    with working(f"Reading {tokenizer}"):
+    with spinner(f"Reading {tokenizer}"):
         data = from_file(tokenizer).to_bytes()
     _write(output, data)
 

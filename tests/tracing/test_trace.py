@@ -14,7 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 from unspool import trace
-from unspool.core.visible import COLORS, cut, visible
+from unspool.core.stream.message_html import COLORS
+from unspool.core.visible import visible
+from unspool.errors import shorten
 from unspool.testing.cases import shipped_cases
 from unspool.testing.demo import demo_of, embedded_tokens
 
@@ -133,7 +135,7 @@ def test_text_for_the_eye_has_no_control_characters(text: str) -> None:
     shown = visible(text)
     assert all(character.isprintable() or character in "\n\t" for character in shown)
     assert visible(shown) == shown
-    assert len(cut(text, 90)) <= 140
+    assert len(shorten(text, 90)) <= 140
 
 
 def hostile() -> list[Any]:

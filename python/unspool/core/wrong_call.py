@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from unspool.errors import UnknownOptionError, shorten
 
-__all__ = ["explain", "explained", "near_names", "shown", "unknown_option"]
-
-Function = TypeVar("Function", bound=Callable[..., Any])
+__all__ = ["explain", "near_names", "shown", "unknown_option"]
 
 
 def shown(value: object) -> str:
@@ -32,29 +29,6 @@ def unknown_option(call: str, name: str, names: Iterable[str]) -> UnknownOptionE
     known = list(names)
     hint = near_names(name, known) or f"see help({call})"
     return UnknownOptionError(f"{call}: there is no option {shown(name)}; {hint}")
-
-
-def explained(function: Function) -> Function:
-    """Makes a misspelt option an `UnknownOptionError` that has the nearest name."""
-
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return function(*args, **kwargs)
-        except TypeError as error:
-            # Raised at the call itself, not in the function.
-            if not kwargs or (error.__traceback__ and error.__traceback__.tb_next):
-                raise
-            import inspect
-
-            known = inspect.signature(function).parameters
-            unknown = next((name for name in kwargs if name not in known), None)
-            if unknown is None:
-                raise
-            name = function.__qualname__.removesuffix(".__init__")
-            raise unknown_option(name, unknown, [each for each in known if each != "self"]) from None
-
-    return call  # type: ignore[return-value]
 
 
 #: What pybind11 calls a type: what a value must be, and how it is said.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from unspool._core import Format, FormatSource
 from unspool.core.format.registry import add_source, find_source, sources
-from unspool.core.wrong_call import explained
+from unspool.core.wrong_call import unknown_option
 from unspool.errors import FormatError
 
 if TYPE_CHECKING:
@@ -38,7 +38,6 @@ class FormatFile(FormatSource):
 
         return format_html(self)
 
-    @explained
     def grammar(
         self,
         tools: Iterable[Any] = (),
@@ -56,6 +55,7 @@ class FormatFile(FormatSource):
         tokenizer: Any = None,
         white_space: WhiteSpace = "bounded",
         any_order: bool = False,
+        **unknown: NoReturn,
     ) -> Grammar:
         """Build a grammar that constrains a model to this format: an engine masks tokens that do not fit.
 
@@ -92,6 +92,8 @@ class FormatFile(FormatSource):
                 a tool or parameter, the content may hold a marker of the format or begin as a call does, `tool_choice`
                 names no tool, or another argument has an invalid value.
         """
+        if unknown:
+            raise unknown_option("FormatFile.grammar", min(unknown), FormatFile.grammar.__kwdefaults__ or ())
         from unspool.writing.grammar.make_grammar import make_grammar  # imported here because few need it
         from unspool.writing.grammar.response import Response
 

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from unspool.core.repository import is_path
 from unspool.core.vocabulary.gguf_file import read_gguf
 from unspool.errors import ArgumentError, VocabularyError
 
@@ -35,7 +36,7 @@ def read_model_facts(model: str) -> tuple[ModelFacts, str | None]:
         return _of_folder(path, model), None
     if path.is_file():
         return _of_file(path), None
-    if model.startswith((".", "/", "~")) or "\\" in model or path.suffix in _SUFFIXES or model.count("/") > 1:
+    if is_path(model) or path.suffix in _SUFFIXES:
         raise ArgumentError(f"there is no file or folder '{model}'")
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", model):
         return {"name_or_path": model, "model_type": model}, "it is not a repository's name (OWNER/NAME)"

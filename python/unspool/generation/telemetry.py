@@ -191,7 +191,7 @@ def sent_to(url: str, headers: Mapping[str, str]) -> Mapping[str, str]:
 
 @functools.cache
 def tracer() -> Any:
-    """Ours; it follows the provider that is set later."""
+    """The tracer of this package. It follows a provider that is set later."""
     from opentelemetry import trace
 
     return trace.get_tracer("unspool", __version__)

@@ -35,8 +35,8 @@ from unspool.serve.request_ids import RequestIds
 from unspool.serve.response_routes import key_of, response_routes
 from unspool.serve.state import ServerState, state_of
 from unspool.serve.status import health_routes, model_routes
+from unspool.serve.telemetry import TracedRequests
 from unspool.serve.tokenizing import count_google, tokenizing_routes
-from unspool.serve.traced import TracedRequests
 
 if TYPE_CHECKING:
     from starlette.routing import BaseRoute

@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
 from unspool.serve.histogram import Histogram
-from unspool.serve.traced import record_request
+from unspool.serve.telemetry import record_request
 
 if TYPE_CHECKING:
     from collections.abc import Callable

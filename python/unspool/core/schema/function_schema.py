@@ -14,7 +14,15 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from unspool.errors import ArgumentError, UnspoolError
 
-__all__ = ["class_schema", "function_schema", "import_msgspec", "is_plain", "type_hints", "uses_pydantic"]
+__all__ = [
+    "class_schema",
+    "function_schema",
+    "import_msgspec",
+    "is_plain",
+    "type_hints",
+    "type_name",
+    "uses_pydantic",
+]
 
 _NAMES = {bool: "boolean", int: "integer", float: "number", str: "string", types.NoneType: "null"}
 _LISTS = (list, collections.abc.Sequence, collections.abc.Iterable)
@@ -77,13 +85,13 @@ def class_schema(kind: Any) -> dict[str, Any]:
 
         schema = TypeAdapter(kind).json_schema
     else:
-        msgspec = import_msgspec(f"the schema of {_name(kind)}")
+        msgspec = import_msgspec(f"the schema of {type_name(kind)}")
         schema = lambda: msgspec.json.schema(kind)  # noqa: E731
     try:
         made: dict[str, Any] = schema()
     except Exception as error:  # both raise many types
         raise ArgumentError(
-            f"{_name(kind)} has no JSON Schema: {error!s:.300}; write the tool as a dict"
+            f"{type_name(kind)} has no JSON Schema: {error!s:.300}; write the tool as a dict"
         ) from error
     return _inlined(made)
 
@@ -153,7 +161,7 @@ def _union_schema(args: tuple[Any, ...], definitions: dict[str, Any]) -> dict[st
 
 
 def _enum_schema(values: list[Any]) -> dict[str, Any]:
-    """None of JSON's scalars: an empty one."""
+    """The schema of listed values; empty if one of them is not a scalar of JSON."""
     if not values or any(type(value) not in _NAMES for value in values):
         return {}
     names = list(dict.fromkeys(_NAMES[type(value)] for value in values))
@@ -189,7 +197,7 @@ def type_hints(function: Any) -> dict[str, Any]:
 
 
 def _annotated(function: Any) -> Any:
-    """What has the annotations of a function, a partial or an object that can be called."""
+    """The object that holds the annotations: of a partial its function, of another callable its `__call__`."""
     is_routine = inspect.isroutine(function) or isinstance(function, types.FunctionType)
     return inspect.unwrap(function if is_routine else getattr(function, "func", type(function).__call__))
 
@@ -224,5 +232,6 @@ def _described(text: str | None) -> dict[str, Any]:
     return {"enum": values, "description": text[: found.start()].strip()}
 
 
-def _name(kind: Any) -> str:
+def type_name(kind: Any) -> str:
+    """A type's name, for errors."""
     return getattr(kind, "__name__", repr(kind))

@@ -10,14 +10,36 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from unspool.core.visible import COLORS, shown
+from unspool.core.visible import shown
 
-__all__ = ["Row", "box", "escape", "message_html", "regions_html", "state_html", "steps_html", "table"]
+__all__ = [
+    "COLORS",
+    "PART_KINDS",
+    "Row",
+    "box",
+    "escape",
+    "message_html",
+    "regions_html",
+    "state_html",
+    "steps_html",
+    "table",
+]
 
 _MOST = 1_000  # characters of one text
 _MOST_ITEMS = 10  # calls, and malformed texts
 _MOST_REGIONS = 200
 _MOST_ROWS = 60
+
+#: Of each kind of region: background and text in light, and in dark. The playground has the same in its style sheet.
+COLORS: dict[str, tuple[str, str, str, str]] = {
+    "reasoning": ("#ece5fb", "#4a2b93", "#32284f", "#cfc0ff"),
+    "marker": ("#dfe4e4", "#4b5757", "#323b3b", "#adb9b9"),
+    "name": ("#0f5fb8", "#ffffff", "#3f8fe6", "#04121f"),
+    "arguments": ("#d5f0e4", "#0b5138", "#143c2d", "#9fe6c8"),
+    "call": ("#e2edfa", "#28527f", "#1d3148", "#a9cbf0"),
+    "malformed": ("#fde0dd", "#9c1c12", "#4d1f1c", "#ffb4ab"),
+    "held": ("#fff0bf", "#6b4a00", "#4a3a08", "#ffe08a"),
+}
 
 # JupyterLab and VS Code say which theme is on; elsewhere the system does.
 _STYLE = """
@@ -191,12 +213,13 @@ def state_html(region: str, held: bytes, why: str) -> str:
     return table(rows)
 
 
-_PART_KINDS = {"tool_call_begin": "name", "tool_call_arguments": "arguments", "dropped": "malformed"}
+#: The kinds of region that have the colours of a delta's kind; others have those of their own name.
+PART_KINDS = {"tool_call_begin": "name", "tool_call_arguments": "arguments", "dropped": "malformed"}
 
 
 def _part(part: tuple[str, str, str]) -> str:
     kind, text, reason = part
-    mark = f'<mark class="{_PART_KINDS.get(kind, kind)}">{_line(text)}</mark>' if text else ""
+    mark = f'<mark class="{PART_KINDS.get(kind, kind)}">{_line(text)}</mark>' if text else ""
     return f"<small>{kind}</small> {mark} <small>{escape(reason, 200)}</small>"
 
 

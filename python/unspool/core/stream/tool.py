@@ -20,7 +20,7 @@ def tool(
 ) -> dict[str, Any]:
     """Return a tool in the shape of chat completions, to look at or to change.
 
-    All that takes `tools` takes each of these sources.
+    Every function that accepts `tools` accepts these sources.
 
     Args:
         source: A function, whose signature and docstring (Google's style) are read as transformers does; a pydantic

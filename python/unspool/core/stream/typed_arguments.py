@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from unspool.core.schema.function_schema import import_msgspec, is_plain, uses_pydantic
+from unspool.core.schema.function_schema import import_msgspec, is_plain, type_name, uses_pydantic
 from unspool.errors import ArgumentError, ToolCallError
 
 __all__ = ["convert", "read_as"]
@@ -20,7 +20,7 @@ def read_as(text: str, kind: Any, name: str) -> Any:
         from pydantic import TypeAdapter
 
         return _read(lambda: TypeAdapter(kind).validate_json(text), kind, name)
-    msgspec = import_msgspec(f"reading arguments as {_name(kind)}")
+    msgspec = import_msgspec(f"reading arguments as {type_name(kind)}")
     return _read(lambda: msgspec.json.decode(text, type=kind), kind, name)
 
 
@@ -33,10 +33,6 @@ def _read(read: Callable[[], Any], kind: Any, name: str) -> Any:
     try:
         return read()
     except TypeError as error:
-        raise ArgumentError(f"{_name(kind)} cannot be read from JSON: {error!s:.300}") from error
+        raise ArgumentError(f"{type_name(kind)} cannot be read from JSON: {error!s:.300}") from error
     except (RecursionError, Exception) as error:  # the packages' errors have no base in common
-        raise ToolCallError(f"{name} cannot be read as {_name(kind)}: {error!s:.1000}") from error
-
-
-def _name(kind: Any) -> str:
-    return getattr(kind, "__name__", repr(kind))
+        raise ToolCallError(f"{name} cannot be read as {type_name(kind)}: {error!s:.1000}") from error

@@ -35,9 +35,9 @@ def run(request: RunRequest) -> dict[str, Any]:
             f"the run has {pieces:,} steps, at most {MAX_STEPS:,} are allowed; use larger chunks",
             status=413,
         )
-    try:  # fixed call ids, so that a link always shows the same result
+    try:
         found = trace(
-            request.text, request.format, request.tools, chunk=request.chunk, id_seed=1,
+            request.text, request.format, request.tools, chunk=request.chunk,
             finish_reason=request.finish_reason, **request.options,
         )  # fmt: skip
     except (UnspoolError, TypeError) as error:

@@ -10,7 +10,7 @@ from typing import Any
 
 from unspool.core.needs import needs
 from unspool.core.stream.message import Message, ToolCall
-from unspool.core.stream.message_html import Row
+from unspool.core.stream.message_html import PART_KINDS, Row
 from unspool.core.visible import shown, visible
 
 with needs("cli"):
@@ -31,7 +31,6 @@ STYLES = {
     "malformed": "red",
     "held": "yellow",
 }
-_PART_STYLES = {"tool_call_begin": "name", "tool_call_arguments": "arguments", "dropped": "malformed"}
 _LEGEND = ("content", "reasoning", "marker", "name", "arguments", "call", "malformed")
 _MOST_OUTPUT = 20_000
 _MOST_ROWS = 200
@@ -77,7 +76,7 @@ def _steps(rows: Sequence[Row]) -> Any:
             if emitted:
                 emitted.append("\n")
             emitted.append(f"{kind} ", "dim")
-            emitted.append(one_line(text), STYLES.get(_PART_STYLES.get(kind, kind), ""))
+            emitted.append(one_line(text), STYLES.get(PART_KINDS.get(kind, kind), ""))
             emitted.append(f" {visible(reason)}" if reason else "", "red")
         held = Text.assemble(
             (one_line(row.held, 40), STYLES["held"]), "  " if row.held else "", (visible(row.why), "dim")

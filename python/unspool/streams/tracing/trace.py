@@ -158,6 +158,7 @@ def trace(
     Raises:
         ArgumentError: `chunk` is none of these, or as in `Parser`.
     """
+    # Fixed call ids: the same output always has the same trace.
     options = {"id_seed": 1, **options, "audit": True, "tokenizer": tokenizer}
     pieces = list(pieces_of(output, chunk, format))
     if isinstance(output, (str, bytes)):

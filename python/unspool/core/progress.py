@@ -8,13 +8,13 @@ from typing import TypeVar
 
 from unspool.core.needs import needs
 
-__all__ = ["each", "working"]
+__all__ = ["progress_bar", "spinner"]
 
 T = TypeVar("T")
 
 
 @contextmanager
-def working(what: str) -> Iterator[None]:
+def spinner(what: str) -> Iterator[None]:
     """A spinner on standard error, if that is a terminal; it is gone afterwards."""
     with needs("cli"):
         from rich.console import Console
@@ -26,7 +26,7 @@ def working(what: str) -> Iterator[None]:
         yield
 
 
-def each(items: Sequence[T], what: str) -> Iterable[T]:
+def progress_bar(items: Sequence[T], what: str) -> Iterable[T]:
     """The items, with a bar on standard error if that is a terminal and they are several."""
     with needs("cli"):
         from rich.console import Console

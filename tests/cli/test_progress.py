@@ -11,11 +11,11 @@ import pytest
 
 SCRIPT = """
 import time
-from unspool.core.working import each, working
+from unspool.core.progress import progress_bar, spinner
 
-with working("Reading the model"):
+with spinner("Reading the model"):
     time.sleep(0.5)  # a short command shows nothing
-print(*each(["a", "b", "c"], "Checking"), *each(["d"], "Nothing"))
+print(*progress_bar(["a", "b", "c"], "Checking"), *progress_bar(["d"], "Nothing"))
 """
 
 
