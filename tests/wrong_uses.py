@@ -185,7 +185,7 @@ WRONG: dict[str, tuple[Callable[[], Any], tuple[str, ...]]] = {
     "a wrong vocabulary file": (lambda: unspool.Vocabulary.from_file("/nope.json"), ("/nope.json",)),
     "a vocabulary without tokens": (unspool.Vocabulary, ("tokens",)),  # type: ignore[call-arg]
     "an id as a text": (lambda: VOCABULARY.content("a"), ("id", "'a'", "int")),  # type: ignore[arg-type]
-    "sampling, misspelt": (lambda: unspool.SamplingParams(temprature=1), ("'temprature'",)),  # type: ignore[call-arg]
+    "sampling, misspelt": (lambda: unspool.SamplingParams(temprature=1), ("'temprature'", "temperature")),  # type: ignore[call-arg]
     "sampling, out of bounds": (lambda: unspool.SamplingParams(temperature=-1), ("temperature", "-1")),
     "generate without a model": (lambda: unspool.generate("gpt2", "x"), ("'messages_or_prompt'",)),  # type: ignore[call-arg]
     # Files.

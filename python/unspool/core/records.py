@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from unspool.errors import ArgumentError
+from unspool.errors import ArgumentError, UnknownOptionError
 
 __all__ = ["Record", "require_at_least", "require_count"]
 
@@ -32,8 +32,14 @@ class Record:
 
     Raises:
         TypeError: A value is of the wrong type; the message names the field.
-        ArgumentError: A value is out of its range, or a field is unknown.
+        ArgumentError: A value is out of its range.
+        UnknownOptionError: A field is unknown.
     """
+
+    def __new__(cls: type[R], *_: Any, **values: Any) -> R:
+        """Refuse unknown fields before `__init__` does, whose error does not list the fields."""
+        _refuse_unknown(cls, values)
+        return object.__new__(cls)
 
     def __post_init__(self) -> None:
         cls: Any = type(self)  # for mypy, which takes a dataclass itself for not hashable
@@ -139,7 +145,7 @@ def _refuse_unknown(cls: type[Record], keys: Mapping[str, Any]) -> None:
     names = [field.name for field in dataclasses.fields(cls)]
     for key in keys:
         if key not in names:
-            raise ArgumentError(f"unknown key {key!r}; {cls.__name__} has {', '.join(names)}")
+            raise UnknownOptionError(f"unknown key {key!r}; {cls.__name__} has {', '.join(names)}")
 
 
 def _refuse_constant(constant: str) -> NoReturn:
