@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 import unspool
 from hypothesis import given
 from hypothesis import strategies as st
+from IPython.core.interactiveshell import InteractiveShell
 from rich.console import Console
 from unspool import trace
 from unspool.core.stream.message_html import COLORS
@@ -161,9 +163,7 @@ def hostile() -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("value", hostile(), ids=lambda value: type(value).__name__)
-def test_html_of_hostile_output_is_text(value: Any) -> None:
-    page = value._repr_html_()
+def check_hostile(page: str) -> None:
     seen = Tags(page)
     assert seen.tags <= {
         "div",
@@ -184,6 +184,39 @@ def test_html_of_hostile_output_is_text(value: Any) -> None:
     assert not seen.open
     assert "<script>alert(1)" in seen.text  # shown, and not run
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u202e]", page)
+
+
+@pytest.mark.parametrize("value", hostile(), ids=lambda value: type(value).__name__)
+def test_html_of_hostile_output_is_text(value: Any) -> None:
+    check_hostile(value._repr_html_())
+
+
+@pytest.fixture
+def shell() -> Iterator[InteractiveShell]:
+    shell = InteractiveShell()
+    shell.run_line_magic("load_ext", "unspool")
+    yield shell
+    shell.run_line_magic("unload_ext", "unspool")
+
+
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_a_notebook_shows_deltas(shell: InteractiveShell, kind: type) -> None:
+    def shown(items: Any) -> str | None:
+        html: str | None = shell.display_formatter.format(kind(items))[0].get("text/html")
+        return html
+
+    deltas = trace(f'{ATTACK}<tool_call>{{"name": "get_weather"}}', "hermes", chunk=1_000).deltas
+    page = shown(deltas)
+    assert page is not None
+    check_hostile(page)
+    assert "get_weather" in Tags(page).text
+    many = shown(deltas * 10_000)
+    assert many is not None
+    assert "more deltas" in many
+    assert len(many) < 300_000
+    assert shown([]) is shown([1]) is shown([*deltas, 1]) is None
+    shell.run_line_magic("unload_ext", "unspool")
+    assert shown(deltas) is None
 
 
 @pytest.mark.parametrize("value", hostile()[:2], ids=lambda value: value.format)

@@ -1,4 +1,4 @@
-"""What a notebook shows of a message, of its output's regions, and of the steps of a parse.
+"""What a notebook shows of a message, of its output's regions, of deltas, and of the steps of a parse.
 
 The text is a model's, so it is escaped, cut, and written without characters that cannot be seen. There is no script.
 """
@@ -17,6 +17,8 @@ __all__ = [
     "PART_KINDS",
     "Row",
     "box",
+    "delta_part",
+    "deltas_html",
     "escape",
     "message_html",
     "regions_html",
@@ -188,6 +190,23 @@ def _with_breaks(kind: str, text: str) -> str:
     """Markup shows its line breaks, since they are part of it."""
     escaped = escape(text, _MOST // 5)
     return escaped.replace("\n", "↵\n") if kind in ("marker", "whitespace", "call") else escaped
+
+
+def deltas_html(deltas: Sequence[Any]) -> str:
+    """A list of deltas: the first ones, a row each."""
+    parts = (_part(delta_part(delta)) for delta in deltas[:_MOST_ROWS])
+    rest = len(deltas) - _MOST_ROWS
+    more = f"<small>… {rest:,} more deltas</small>" if rest > 0 else ""
+    return box(table((f"{index:,}", part) for index, part in enumerate(parts)) + more)
+
+
+def delta_part(delta: Any) -> tuple[str, str, str]:
+    """A delta's kind, its text (or the other thing that it says), and its reason."""
+    return (
+        delta.kind,
+        delta.name or delta.text or delta.status or delta.finish_reason or "",
+        delta.reason or "",
+    )
 
 
 def steps_html(count: int, rows: Sequence[Row]) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from unspool._core import Delta, Format, ToolSchemas, Vocabulary
 from unspool.core.short_repr import short_fields
 from unspool.core.stream.message import Message
-from unspool.core.stream.message_html import Row, escape, message_html, regions_html, steps_html
+from unspool.core.stream.message_html import Row, delta_part, escape, message_html, regions_html, steps_html
 from unspool.errors import ArgumentError, FormatError, UnspoolError
 from unspool.formats.format_file import FormatFile, get_format
 from unspool.streams.parser import Parser
@@ -95,7 +95,7 @@ class Trace:
         rows: list[Row] = []
         last = ""  # the kind of text that may continue
         for step in self.steps:
-            parts = [_part(delta) for delta in step.deltas]
+            parts = [delta_part(delta) for delta in step.deltas]
             new = Row(_text(step.piece), parts, _text(step.held), step.why)
             goes_on = "" if step.held or len(parts) != 1 else parts[0][0]
             old = rows[-1] if rows else new
@@ -130,11 +130,6 @@ _TEXTS = ("content", "reasoning", "tool_call_arguments", "malformed")
 
 def _text(raw: bytes) -> str:
     return raw.decode(errors="backslashreplace")
-
-
-def _part(delta: Delta) -> tuple[str, str, str]:
-    said = delta.name or delta.text or delta.status or delta.finish_reason or ""
-    return delta.kind, said, delta.reason or ""
 
 
 def trace(
