@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
@@ -25,7 +26,7 @@ class Guard:
         self._app = app
         self._state = state
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         if scope["type"] == "http":
             self._check_size(scope, Headers(scope=scope))
             scope = _in_origin_form(scope)
@@ -36,7 +37,7 @@ class Guard:
                 self._check_host(_name(host))
             if (origin := headers.get("origin")) is not None:
                 self._check_origin(origin, host)
-        await self._app(scope, receive, send)
+        return self._app(scope, receive, send)
 
     def _check_size(self, scope: Scope, headers: Headers) -> None:
         most = self._state.options.max_header_bytes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Collection, Sequence
 from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers, QueryParams
@@ -34,7 +34,7 @@ class ApiKeys:
         self._open_paths = _OPEN_PATHS.union(open_paths)
         self._keys = [key.encode() for key in keys]
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         if scope["type"] == "http" and self._keys and scope["path"] not in self._open_paths:
             headers = Headers(scope=scope)
             kind, _, token = headers.get("authorization", "").partition(" ")
@@ -55,7 +55,7 @@ class ApiKeys:
                     code="invalid_api_key",
                     headers={"WWW-Authenticate": "Bearer"},
                 )
-        await self._app(scope, receive, send)
+        return self._app(scope, receive, send)
 
 
 class ReportedErrors:

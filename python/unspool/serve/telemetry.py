@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from typing import Any
 
 from starlette.datastructures import Headers
@@ -21,10 +22,12 @@ class TracedRequests:
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not scope["path"].startswith(("/v1/", "/v1beta/")) or not is_used():
-            await self._app(scope, receive, send)
-            return
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        if scope["type"] == "http" and scope["path"].startswith(("/v1/", "/v1beta/")) and is_used():
+            return self._trace(scope, receive, send)
+        return self._app(scope, receive, send)
+
+    async def _trace(self, scope: Scope, receive: Receive, send: Send) -> None:
         from opentelemetry import propagate, trace
 
         if trace.get_current_span().is_recording():
