@@ -15,8 +15,8 @@ from pathlib import Path
 SOURCE = "."
 #: How that is done, by source.
 STORIES = {
-    ".": "There is no release yet: run this in a clone of the repository. A C++20 compiler builds the core.",
-    "unspool": "A wheel needs no compiler. On a platform without one, a C++20 compiler builds the core.",
+    ".": "There is no release yet, so run this in a clone of the repository. You need a C++20 compiler.",
+    "unspool": "A wheel needs no compiler. On a platform without a wheel, you need a C++20 compiler.",
 }
 #: These extras serve who works on the repository, so their commands always name the checkout.
 _OF_THE_CHECKOUT = re.compile("test|docs|bench|wheels|dev")
