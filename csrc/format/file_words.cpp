@@ -14,10 +14,10 @@ constexpr FileKey kFileKeys[] = {
     {"name", KeyType::text, "The format's name."},
     {"models", KeyType::texts, "The models that write it."},
     {"aliases", KeyType::texts, "Other names of the format."},
-    {"notes", KeyType::text, "What a user must know beyond the patterns."},
+    {"notes", KeyType::text, "Facts for users that the patterns do not show."},
     {"turn", KeyType::literals,
      "The end of the prompt, after which the model writes. If it ends with an opener of "
-     "the reasoning or of a header, the answer starts inside that."},
+     "the reasoning or of a header, the answer starts inside it."},
     {"reasoning",
      KeyType::patterns,
      "The reasoning with the markup around it.",
@@ -26,8 +26,8 @@ constexpr FileKey kFileKeys[] = {
      true},
     {"content",
      KeyType::patterns,
-     "The answer's text, if there is markup around it. `\"${content}\"` alone: everything is "
-     "content.",
+     "The answer's text, if there is markup around it. If the pattern is `\"${content}\"` alone, "
+     "everything is content.",
      {Kind::content},
      {Kind::any},
      true},
@@ -61,8 +61,8 @@ constexpr FileKey kFileKeys[] = {
      {Kind::value}},
     {"header",
      KeyType::patterns,
-     "A message's header, if its words change their order: `\"<start>${_}<text>\"`. The "
-     "words that other patterns have between its ends may then come in any order.",
+     "A message's header, if its words may change their order: `\"<start>${_}<text>\"`. The words "
+     "that other patterns have in a header may then come in any order.",
      {Kind::any}},
     {"id",
      KeyType::patterns,
@@ -96,9 +96,8 @@ constexpr FileKey kExampleKeys[] = {
      "The calls in it, each with `name`, with `arguments` as JSON text, and with `id` if the model "
      "writes one."},
     {"tools", KeyType::list,
-     "The request's tools: names, or tables with `name` and `parameters`. Without this key they "
-     "are "
-     "not known."},
+     "The request's tools: names, or tables with `name` and `parameters`. Without this key, the "
+     "tools are not known."},
     {"prompt", KeyType::text, "The end of the prompt."},
 };
 
@@ -108,8 +107,8 @@ constexpr HoleWord kHoles[] = {
     {"calls", Kind::calls, "All calls."},
     {"name", Kind::name, "The tool's name."},
     {"id", Kind::id, "The call's id."},
-    {"index", Kind::index, "The call's number, from 0; `${index:1}`: from 1."},
-    {"random", Kind::random, "Letters and digits; `${random:9}`: nine of them."},
+    {"index", Kind::index, "The call's number, counted from 0, or with `${index:1}` from 1."},
+    {"random", Kind::random, "Random letters and digits. `${random:9}` stands for nine of them."},
     {"arguments", Kind::arguments, "All arguments, as one JSON object."},
     {"object", Kind::object, "Name and arguments, as one JSON object."},
     {"parameters", Kind::parameters, "All parameters, each in the form of `parameter`."},
@@ -126,7 +125,8 @@ constexpr HoleWord kHoles[] = {
 
 constexpr OptionWord kOptions[] = {
     {"verbatim",
-     "Text, whatever it looks like: no call in it counts, and a value is always a string."},
+     "Text, even if it looks like a call or JSON: a call in it does not count, and a value is "
+     "always a string."},
     {"json", "JSON if it parses as JSON, else text."},
     {"python", "Python literals count too: `True`, `'text'`."},
     {"xml", "`&lt;` stands for `<`."},
