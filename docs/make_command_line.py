@@ -13,8 +13,8 @@ extras: [cli]
 ---
 # Command line
 
-The program needs `pip install '.[cli]'`. Bad input is one line on standard error, and exit code 2.
-`python docs/make_command_line.py` makes this page from the commands' help, and a test compares.
+The program needs `pip install '.[cli]'`. For bad input it prints one line on standard error, and the exit code is 2.
+`python docs/make_command_line.py` makes this page from the help of the commands, and a test compares the two.
 """
 
 

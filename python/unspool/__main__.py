@@ -67,9 +67,9 @@ def main() -> None:
 
 
 @cli.command("formats")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a format.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each format.")
 def list_formats(as_json: bool) -> None:
-    """List the formats: what they parse, and their aliases."""
+    """List the formats, with what they parse and their aliases."""
     for file in formats():
         reads = [
             *(["tools"] if file.has_tools else []),
@@ -91,9 +91,9 @@ def list_formats(as_json: bool) -> None:
 @cli.command()
 @click.argument("names", nargs=-1)
 @click.option("--delay", default=0.0, help="Seconds between two token ids.")
-@click.option("--all", "show_all", is_flag=True, help="Every format, not one of each kind.")
+@click.option("--all", "show_all", is_flag=True, help="Replay every format, not one of each kind.")
 def demo(names: tuple[str, ...], delay: float, show_all: bool) -> None:
-    """Replay the formats' examples token by token: how tokens become regions and deltas."""
+    """Replay the formats' examples token by token, to show how tokens become regions and deltas."""
     from rich.console import Console
 
     console = Console(highlight=False, soft_wrap=True)
@@ -142,7 +142,7 @@ def _shortened(lines: list[str], most: int = 6) -> list[str]:
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of format files, for editors.")
 @click.option("--shape", is_flag=True, help="Print what each part of the patterns means.")
 def check(paths: tuple[str, ...], schema: bool, shape: bool) -> None:
-    """Validate format files. Print how the parser reads each, and a sample of the model's output."""
+    """Validate format files. Print how the parser reads each file, and a sample of the model's output."""
     if schema:
         click.echo(json.dumps(format_schema(), indent=1))
         return
@@ -208,65 +208,66 @@ def _read_config(context: click.Context, path: str | None) -> None:
     "--engine",
     "engine_urls",
     multiple=True,
-    help="The URL of an engine that runs the model; repeated: of several that run the same one.",
+    help="The URL of an engine that runs the model. Repeat it for engines that run the same model.",
 )
 @_setting(
     "--kind",
     type=click.Choice(["vllm", "sglang", "llamacpp", "completions"]),
-    help="What the engine is; it is asked otherwise.",
+    help="The kind of engine. By default, the engine is asked.",
 )
 @_setting(
-    "--tokenizer", help="The model's folder, GGUF file or repository, for what the engine does not show."
+    "--tokenizer",
+    help="The model's folder, GGUF file or repository, for what the engine does not provide.",
 )
-@_setting("--engine-model", help="The model's name in an engine that serves several.")
-@_setting("--engine-api-key", help="What the engine must be sent.")
-@_setting("--demo", is_flag=True, help="No model: replay the formats' cases; each format is a model's name.")
-@_setting("--name", help="The model's name for clients; its path's last part otherwise.")
-@_setting("--format", "format_", default="auto", show_default=True, help="How the model writes.")
-@_setting("--reasoning", help="The format whose reasoning is meant; 'none' for none.")
+@_setting("--engine-model", help="The model's name in the engine, if the engine serves several models.")
+@_setting("--engine-api-key", help="The API key to send to the engine.")
 @_setting(
-    "--also", multiple=True, help="Another format whose calls count too; 'any' for all. May be repeated."
+    "--demo", is_flag=True, help="Replay the formats' cases, without a model. A model's name is a format."
+)
+@_setting("--name", help="The model's name for clients. Default: the last part of its path.")
+@_setting("--format", "format_", default="auto", show_default=True, help="The format that the model writes.")
+@_setting("--reasoning", help="Another format, whose reasoning is read instead; 'none' for none.")
+@_setting(
+    "--also", multiple=True, help="Another format whose calls are read too; 'any' for all. May be repeated."
 )
 @_setting(
     "--backend",
     type=click.Choice(["transformers", "native", "batched"]),
     default="transformers",
     show_default=True,
-    help="What runs the model; 'batched' shares its steps between requests and keeps their prompts.",
+    help="What runs the model. 'batched' shares steps between requests and caches their prompts.",
 )
-@_setting("--cache-tokens", type=int, help="Tokens of prompts and answers that 'batched' has room for.")
-@_setting("--device", help="Where the model goes, such as cuda; where it is loaded otherwise.")
+@_setting("--cache-tokens", type=int, help="Room of 'batched' for prompts and answers, in tokens.")
+@_setting("--device", help="The model's device, such as cuda. Default: where it is loaded.")
 @_setting("--dtype", default="auto", show_default=True, help="The weights' type, such as bfloat16.")
 @_setting("--gguf-file", help="The GGUF file in the model's folder.")
-@_setting(
-    "--chat-template", help="A file with a chat template, for a model without one, or instead of its own."
-)
+@_setting("--chat-template", help="A file with a chat template, which replaces the model's own.")
 @_setting(
     "--trust-template",
     is_flag=True,
     help="Render the model's own chat template in the server's process, without limits.",
 )
-@_setting("--max-new-tokens", default=2048, show_default=True, help="For requests that set no limit.")
+@_setting("--max-new-tokens", default=2048, show_default=True, help="The limit for requests that set none.")
 @_setting("--host", default="127.0.0.1", show_default=True)
 @_setting("--port", type=click.IntRange(0, 65535), default=11556, show_default=True)
 @_setting(
     "--metrics-port",
     type=click.IntRange(-1, 65535),
     default=-1,
-    help="Another port for the metrics; -1: only /metrics.",
+    help="Another port for the metrics. -1: serve them only at /metrics.",
 )
-@_setting("--api-key", "api_keys", multiple=True, help="What clients must send; may be repeated.")
+@_setting("--api-key", "api_keys", multiple=True, help="A key that clients must send. May be repeated.")
 @_setting(
     "--workers",
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Processes on one socket; each loads the models and has its own limits.",
+    help="Processes on one socket. Each loads the models and has its own limits.",
 )
 @_setting(
-    "--max-workers", type=int, help="Answers that are generated at a time; 10, and 1024 with an engine."
+    "--max-workers", type=int, help="Answers generated at the same time. Default: 10, or 1024 with an engine."
 )
-@_setting("--max-queue", default=100, show_default=True, help="Requests that may wait; others get 429.")
+@_setting("--max-queue", default=100, show_default=True, help="Requests that may wait; further ones get 429.")
 @_setting(
     "--reasoning-field", type=click.Choice(["reasoning_content", "reasoning"]), default="reasoning_content"
 )
@@ -280,47 +281,52 @@ def _read_config(context: click.Context, path: str | None) -> None:
     "--allowed-origin",
     "allowed_origins",
     multiple=True,
-    help="A page's origin that may call from a browser; '*' for all.",
+    help="An origin whose pages may call the server; '*' for all. May be repeated.",
 )
 @_setting(
     "--allowed-host",
     "allowed_hosts",
     multiple=True,
-    help="A further name in Host; '*' for all. On loopback, others get 403.",
+    help="Another name to accept in Host; '*' for all. On loopback, others get 403.",
 )
 @_setting("--max-body-bytes", default=8388608, show_default=True, help="A longer body gets 413.")
 @_setting("--max-header-bytes", default=65536, show_default=True, help="Longer headers get 431.")
-@_setting("--max-items", default=10000, show_default=True, help="Messages and parts, or tools, of a request.")
 @_setting(
-    "--read-timeout", "read_timeout_s", default=60.0, show_default=True, help="Seconds to send a request."
+    "--max-items",
+    default=10000,
+    show_default=True,
+    help="Limit of messages and parts, and of tools, in a request.",
+)
+@_setting(
+    "--read-timeout", "read_timeout_s", default=60.0, show_default=True, help="Seconds to receive a request."
 )
 @_setting(
     "--prepare-timeout",
     "prepare_timeout_s",
     default=30.0,
     show_default=True,
-    help="Seconds for a prompt and a grammar, before the model runs.",
+    help="Seconds to prepare the prompt and the grammar, before the model runs.",
 )
 @_setting(
     "--drain-timeout",
     "drain_timeout_s",
     default=30.0,
     show_default=True,
-    help="Seconds that running answers have when the server stops.",
+    help="Seconds that running answers get to end when the server stops.",
 )
 @_setting(
     "--stream-timeout",
     "stream_timeout_s",
     type=float,
-    help="Seconds without a token until a model is given up.",
+    help="Seconds without a token until the model is cancelled.",
 )
-@_setting("--flush-ms", default=0.0, help="Gather deltas for so long and send them together.")
+@_setting("--flush-ms", default=0.0, help="Milliseconds to gather deltas before they are sent together.")
 @_setting(
     "--incomplete-calls",
     type=click.Choice(["forward", "withhold"]),
     default="forward",
     show_default=True,
-    help="What clients get of a call that is cut off or malformed.",
+    help="Whether clients get the beginning of a call that is cut off or malformed.",
 )
 @_setting(
     "--stop-in",
@@ -336,23 +342,33 @@ def _read_config(context: click.Context, path: str | None) -> None:
     "--response-store-mb",
     default=0.0,
     show_default=True,
-    help="Memory for responses that clients may ask for again or continue; 0: none.",
+    help="Megabytes for responses that clients may request again or continue; 0: none.",
 )
 @_setting(
-    "--response-store-age", "response_store_age_s", default=3600.0, show_default=True, help="Their seconds."
+    "--response-store-age",
+    "response_store_age_s",
+    default=3600.0,
+    show_default=True,
+    help="Seconds until these responses are deleted.",
 )
-@_setting("--strict-requests", is_flag=True, help="Refuse what would be ignored, such as unknown fields.")
+@_setting("--strict-requests", is_flag=True, help="Reject what is otherwise ignored, such as unknown fields.")
 @_setting(
-    "--record", help="A folder for a file of each answer, without the users' texts; see `unspool replay`."
+    "--record", help="A folder for records of the answers, without the users' texts; see `unspool replay`."
 )
-@_setting("--record-mb", default=256.0, show_default=True, help="What these files may have together.")
+@_setting(
+    "--record-mb", default=256.0, show_default=True, help="Megabytes that these files may take together."
+)
 @_setting("--record-texts", is_flag=True, help="Record the requests with the users' texts.")
-@_setting("--delay", default=0.0, help="With --demo: seconds a token.")
+@_setting("--delay", default=0.0, help="With --demo: seconds for each token.")
 @_setting("--log-level", default="info", show_default=True)
 @_setting("--ssl-keyfile")
 @_setting("--ssl-certfile")
 def serve(model: str | None, **options: Any) -> None:
-    """Serve MODEL, a folder or a repository's name, over the APIs of OpenAI, Anthropic and Google; or an engine's model; or demo models."""
+    """Serve a model over the APIs of OpenAI, Anthropic and Google.
+
+    MODEL is a folder or a repository's name. Instead of MODEL, pass --engine to serve the model of an engine,
+    or --demo.
+    """
     from unspool.serve.serve_command import serve_command
 
     engines = click.get_current_context().meta.get(_ENGINES)
@@ -364,20 +380,21 @@ def serve(model: str | None, **options: Any) -> None:
 @click.option("--format", "format_", required=True, help="The format's name, or a format file (.toml).")
 @click.option("--tools", "tools_file", help="A JSON file with the request's tools.")
 @click.option(
-    "--tokenizer", help="A tokenizer.json, tekken.json, GGUF file or SentencePiece model: input is ids."
+    "--tokenizer",
+    help="A tokenizer.json, tekken.json, GGUF file or SentencePiece model. FILE then holds ids.",
 )
-@click.option("--reasoning", help="The format whose reasoning is meant; 'none' for none.")
+@click.option("--reasoning", help="Another format, whose reasoning is read instead; 'none' for none.")
 @click.option(
-    "--also", multiple=True, help="Another format whose calls count too; 'any' for all. May be repeated."
+    "--also", multiple=True, help="Another format whose calls are read too; 'any' for all. May be repeated."
 )
 @click.option("--tool-choice", default="auto", show_default=True)
-@click.option("--prompt", help="What the model was given, as text.")
+@click.option("--prompt", help="The prompt, as text.")
 @click.option("--finish-reason", default="stop", show_default=True)
-@click.option("--chunk", default=0, help="Feed so many characters or ids at a time; 0: a line at a time.")
+@click.option("--chunk", default=0, help="The number of characters or ids to feed at a time; 0: a line.")
 @click.option("--message", "as_message", is_flag=True, help="Print the message, not the deltas.")
-@click.option("--audit", is_flag=True, help="With --message: the fate of every byte.")
-@click.option("--repair", is_flag=True, help="Accept almost-JSON, and close what the end left open.")
-@click.option("--show", is_flag=True, help="Show in colours what was read, emitted and held back, and why.")
+@click.option("--audit", is_flag=True, help="With --message: show what became of every byte.")
+@click.option("--repair", is_flag=True, help="Repair invalid JSON, and close what is open at the end.")
+@click.option("--show", is_flag=True, help="Show in colours what is read, emitted and held back, and why.")
 def parse_command(
     file: str,
     format_: str,
@@ -394,7 +411,7 @@ def parse_command(
     repair: bool,
     show: bool,
 ) -> None:
-    """Parse an output into deltas, one JSON object per line, or into a message; or show how it is parsed.
+    """Parse an output and print its deltas, one JSON object per line.
 
     FILE holds text or, with --tokenizer, token ids separated by spaces, commas or lines; "-" is standard
     input.
@@ -445,15 +462,15 @@ def _hint(content: str) -> None:
 @click.argument("file", default="-")
 @click.option("--format", "format_", help="The format that read no call: a name, or a format file (.toml).")
 @click.option("--tools", "tools_file", help="A JSON file with the request's tools.")
-@click.option("--prompt", help="What the model was given, as text.")
+@click.option("--prompt", help="The prompt, as text.")
 @click.option("--finish-reason", default="stop", show_default=True)
 def why_command(
     file: str, format_: str | None, tools_file: str | None, prompt: str | None, finish_reason: str
 ) -> None:
-    """Show why an output was no call: where the format stopped, and which formats read it.
+    """Show why a call was not read: where the format stopped, and which formats read the call.
 
-    FILE holds text; "-" is standard input. Exit code 1: the format reads no call; without --format: no format
-    does.
+    FILE holds text; "-" is standard input. The exit code is 1 if the format reads no call or, without --format,
+    if no format does.
     """
     from unspool.streams.tracing.why import why
 
@@ -483,12 +500,14 @@ def _console() -> Any:
 @cli.command("replay")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))
 @click.option("--format", "format_", help="Another format, or a format file (.toml).")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object an answer.")
-@click.option("--case", "as_case", is_flag=True, help="Print a case for tests/formats with today's result.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each answer.")
+@click.option(
+    "--case", "as_case", is_flag=True, help="Print a case for tests/formats with the current result."
+)
 def replay_command(file: str, format_: str | None, as_json: bool, as_case: bool) -> None:
     """Parse a recorded answer again, and show what has changed.
 
-    FILE is a record that `unspool serve --record` wrote. Exit code 1: the parser reads it in another way now.
+    FILE is a record that `unspool serve --record` wrote. The exit code is 1 if the result has changed.
     """
     from unspool.streams.recording.replay import load_record, replay
     from unspool.streams.recording.show_replay import case_of, json_of, text_of
@@ -504,11 +523,11 @@ def replay_command(file: str, format_: str | None, as_json: bool, as_case: bool)
 @cli.command("learn")
 @click.argument("model")
 @click.option("--name", default="learnt", show_default=True, help="The format's name.")
-@click.option("--timeout", default=10.0, show_default=True, help="Seconds for all of it.")
+@click.option("--timeout", default=10.0, show_default=True, help="Seconds until learning is stopped.")
 def learn_command(model: str, name: str, timeout: float) -> None:
     """Learn a format from a chat template and print the format file.
 
-    MODEL is a template file, a tokenizer_config.json, a model's folder, or a repository's name (with
+    MODEL is a template file, a tokenizer_config.json, a model's folder, or a repository's name (needs
     transformers).
     """
     from unspool.formats.learning.learn_command import learnt_text
@@ -520,9 +539,9 @@ def learn_command(model: str, name: str, timeout: float) -> None:
 
 @cli.command("detect")
 @click.argument("model")
-@click.option("--json", "as_json", is_flag=True, help="The formats as JSON, best first.")
+@click.option("--json", "as_json", is_flag=True, help="Print the formats as JSON, best first.")
 def detect_command(model: str, as_json: bool) -> None:
-    """Print the format that a model writes, what it was decided by, and other formats that match.
+    """Print the format that a model writes, the evidence for it, and other formats that match.
 
     MODEL is a model's folder, a repository's name, a chat template, a tokenizer_config.json or a GGUF file. Weights
     are not read. If no format matches, the exit code is 2.
@@ -538,7 +557,7 @@ def detect_command(model: str, as_json: bool) -> None:
 
 @cli.command("export-format")
 @click.argument("name")
-@click.option("--reasoning", help="The format whose reasoning is meant; 'none' for none.")
+@click.option("--reasoning", help="Another format, whose reasoning is read instead; 'none' for none.")
 @click.option("-o", "--output", default="-", help="A file; '-' is standard output.")
 def export_format_command(name: str, reasoning: str | None, output: str) -> None:
     """Write a format as JSON for C++ hosts. NAME is a format or a format file (.toml)."""
@@ -570,7 +589,9 @@ def _write(path: str, data: bytes) -> None:
 
 
 @cli.command()
-@click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="0: any.")
+@click.option(
+    "--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="0: a free port."
+)
 @click.option("--host", default="127.0.0.1", show_default=True)
 def playground(port: int, host: str) -> None:
     """Serve a page that shows, step by step, how the parser reads an output."""
