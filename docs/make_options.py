@@ -11,11 +11,11 @@ from unspool.core.stream.stream_options import DELIVERY_OPTIONS, PARSER_OPTIONS,
 PAGE = Path(__file__).parent / "options.md"
 HEAD = """# Options of a stream
 
-`Parser`, `parse` and `parse_batch` accept all options of the first table. `TokenStreamer` accepts all but `only_reasoning`.
-[How it works](how-it-works.md#policies) explains the policies. `python docs/make_options.py` makes this page from the table of
-options, and a test compares.
+`Parser`, `parse` and `parse_batch` accept all options of the first table. `TokenStreamer` accepts all of them except
+`only_reasoning`, and those of the second table. [How it works](how-it-works.md#policies) explains the policies. `python
+docs/make_options.py` generates this page from the options' definitions, and a test checks that the page is up to date.
 
-A C++ host sets the core's own options as fields of `TokenStreamerOptions`, or by name with `set_option`
+A C++ host sets the options of the core as fields of `TokenStreamerOptions`, or by name with `set_option`
 ([embedding](embedding.md)).
 
 """
@@ -35,7 +35,7 @@ def table(options: Iterable[Option]) -> str:
 
 def make() -> str:
     """The whole page."""
-    delivery = "\n## Of `TokenStreamer` alone\n\n" + table(DELIVERY_OPTIONS.values())
+    delivery = "\n## Options of `TokenStreamer` alone\n\n" + table(DELIVERY_OPTIONS.values())
     return HEAD + table(PARSER_OPTIONS.values()) + delivery
 
 

@@ -75,18 +75,18 @@ void add_policies(std::vector<StreamOption>& out) {
   out.push_back(choice(
       "incomplete_calls", [](Options& all) -> auto& { return all.incomplete_calls; },
       {"forward", "withhold"},
-      "What the deltas contain of a call that is cut off or malformed. \"forward\": what was read "
-      "of it. \"withhold\": nothing; a call's deltas are held back until it is complete. The "
-      "message always has the call, with its status."));
+      "Whether the deltas include calls that are cut off or malformed. \"forward\": yes, up "
+      "to the end or the fault. \"withhold\": no; a call's deltas are held back until it is "
+      "complete. The message always has the call, with its status."));
   out.push_back(plain(
       "repair", [](Options& all) -> auto& { return all.stream.parser.repair; },
       "Accept JSON with single quotes, trailing commas, Python literals and bare keys, and close "
       "what the end of the output left open. `ToolCall.repairs` lists the repairs."));
   out.push_back(plain(
       "only_reasoning", [](Options& all) -> auto& { return all.stream.parser.only_reasoning; },
-      "Extract only the reasoning and its markup. Everything else, calls and their markup "
-      "included, is emitted as content, byte for byte, for a stack that parses calls in a second "
-      "pass. `region` still reports an open call."));
+      "Extract only the reasoning and its markup. Everything else, including calls and "
+      "their markup, is emitted as content, byte for byte. For a stack that parses calls "
+      "in a second pass. `region` still reports an open call."));
 }
 
 // Limits of one answer.
@@ -107,7 +107,7 @@ void add_limits(std::vector<StreamOption>& out) {
       "max_held_bytes",
       [](Options& all) -> auto& { return all.stream.parser.limits.max_held_bytes; }, 1,
       kHighestLimit,
-      "Maximum number of bytes held back while it is open whether they are a call. Beyond that, "
+      "Maximum number of bytes held back while they may still become a call. Beyond that, "
       "they are text."));
 }
 

@@ -47,21 +47,22 @@ class Parser(NativeTokenStreamer):
             "response_template" is the tokenizer's own response template.
         tools: The request's tools: functions, models or dicts (`unspool.tool`), or compiled `ToolSchemas`. None: unknown, so
             every tool name is accepted. An empty list: the request has no tools, and calls are content.
-        reasoning: The name of the format that reasoning is read with. None: this format's own. False or
+        reasoning: The name of the format whose reasoning markup is used. None: this format itself. False or
             "none": reasoning tags are content.
         prompt: The prompt, as text or (with `tokenizer`) as token ids. It decides whether the output starts
             inside reasoning. None of it is emitted.
         tokenizer: A tokenizer or `Vocabulary`; required for token ids. Markers that are tokens are then
             matched by id, and text that only spells one stays text.
-        tool_choice: "auto"; "none": calls are content; "required" or a tool's name (also as the API's dict):
-            the output may also have the form of guided decoding, a bare list of calls or only the arguments.
+        tool_choice: "auto": the model decides. "none": calls are content. "required" or a tool's name (also
+            as the API's dict): the output may also have the form of guided decoding, which is a bare list of
+            calls or only the arguments.
         tool_calls_in_reasoning: "auto": hold back a call inside reasoning. It becomes text if the reasoning
             closes after it, and a call if the output ends or another call follows. "keep": it is text. "end":
             it is a call and ends the reasoning. None: the format decides.
-        unmarked_calls: True: a call without its markers is also a call, in every way in which the format's
-            family writes it, if it begins a line, names one of `tools` and fits its schema: a bare or fenced JSON
-            object, a list of Python calls, or the name and then the arguments (`get_weather{"city": "Paris"}`).
-            For models that omit the markers. Such a call is emitted when it is complete.
+        unmarked_calls: True: a call without its markers is also a call, in every form that the format's
+            family writes: a bare or fenced JSON object, a list of Python calls, or the name and then the
+            arguments (`get_weather{"city": "Paris"}`). It must begin a line, name one of `tools` and fit its
+            schema. For models that omit the markers. Such a call is emitted when it is complete.
         also: Other formats whose calls count too, as a name or a list of names; "any": all formats. Such a
             call must name one of `tools` and fit its schema. It is emitted when it is complete, and
             `ToolCall.written_as` names its format.
@@ -71,21 +72,21 @@ class Parser(NativeTokenStreamer):
             `Message.dropped`.
         repair: Accept JSON with single quotes, trailing commas, Python literals and bare keys, and close what
             the end of the output left open. `ToolCall.repairs` lists the repairs.
-        only_reasoning: Extract only the reasoning and its markup. Everything else, calls and their markup
-            included, is emitted as content, byte for byte, for a stack that parses calls in a second pass.
+        only_reasoning: Extract only the reasoning and its markup. Everything else, including calls and their
+            markup, is emitted as content, byte for byte. For a stack that parses calls in a second pass.
             `region` still reports an open call.
         start_in: The region in which the output starts: "content", "reasoning", or "auto" to derive it from
             the prompt and the format.
         max_calls: Maximum number of calls in one answer. The text of further calls is malformed.
         max_argument_bytes: Maximum size of one call's arguments, in bytes.
         max_depth: Maximum nesting depth of lists and objects in the arguments, at most 512.
-        max_held_bytes: Maximum number of bytes held back while it is open whether they are a call. Beyond
-            that, they are text.
+        max_held_bytes: Maximum number of bytes held back while they may still become a call. Beyond that,
+            they are text.
         reasoning_field: The field that holds reasoning in deltas and messages.
         trust: How markers that are tokens are matched when ids are given: by "id", by "text", or "either".
         strict_markers: True: a marker that is not a token of the vocabulary counts only inside what a token
-            has opened; anywhere else it is text. So is a call without a marker. Requires `tokenizer` and
-            token ids.
+            has opened; anywhere else it is text. A call without a marker is also text. Requires `tokenizer`
+            and token ids.
         skip_special_tokens: Omit special tokens from content and reasoning unless they are markers of the
             format. Headers, names and arguments still read them.
         white_space: White space at both ends of the content and of the reasoning. "keep": keep it, except
@@ -96,9 +97,9 @@ class Parser(NativeTokenStreamer):
         stop_in: "content": match stop strings in content only, and never in markup. "everywhere": also match
             them in reasoning and calls, if the input is token ids alone. A match inside a call leaves the
             call incomplete.
-        incomplete_calls: What the deltas contain of a call that is cut off or malformed. "forward": what was
-            read of it. "withhold": nothing; a call's deltas are held back until it is complete. The message
-            always has the call, with its status.
+        incomplete_calls: Whether the deltas include calls that are cut off or malformed. "forward": yes, up
+            to the end or the fault. "withhold": no; a call's deltas are held back until it is complete. The
+            message always has the call, with its status.
         keep_message: False: `finish` returns a message without texts, so memory stays flat.
         audit: Report the fate of every byte in `Message.audit`. With `keep_message=False` it covers only the
             last chunk: read `message.audit` after each chunk.

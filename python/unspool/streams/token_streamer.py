@@ -50,9 +50,9 @@ class TokenStreamer(Parser):
         tokenizer: A tokenizer or `Vocabulary`. format: The name of a format, a `FormatFile`, or a compiled
             `Format`; see `Parser`. tools, reasoning, tool_choice, prompt, …: See `Parser`.
         channel: The channel that receives the deltas; `end` closes it.
-        choice: Which of the request's answers this is, from 0 (`Delta.choice`). With an `id_seed`, each
-            answer has its own call ids, except in formats that number calls by the tool's name
-            ("functions.f:0"), as the model's template requires.
+        choice: The index of this answer among the request's answers, from 0 (`Delta.choice`). With an
+            `id_seed`, each answer has its own call ids, except in formats that number calls by the tool's
+            name ("functions.f:0"), as the model's template requires.
         closes_channel: False: `end` leaves the channel open, so that several streamers, one for each choice,
             can share it. The caller closes it after the last one.
         skip_prompt: Whether the first `put` is the prompt. None: yes if it is a two-dimensional tensor; a

@@ -37,7 +37,7 @@ def compile_format(
 
     Args:
         format: A name, a format's source, or a compiled format, which is returned unchanged.
-        reasoning: The name of the format that reasoning is read with. None: this format's own. False or
+        reasoning: The name of the format whose reasoning markup is used. None: this format itself. False or
             "none": reasoning tags are content.
         tool_calls_in_reasoning: "auto", "keep" or "end"; None: the format decides.
         tools: False: calls are content.

@@ -51,7 +51,7 @@ PARSER_OPTIONS = {
     **_table(
         Option(
             "reasoning",
-            "The name of the format that reasoning is read with. None: this format's own. False or "
+            "The name of the format whose reasoning markup is used. None: this format itself. False or "
             '"none": reasoning tags are content.',
         ),
         Option(
@@ -66,9 +66,9 @@ PARSER_OPTIONS = {
         ),
         Option(
             "tool_choice",
-            '"auto"; "none": calls are content; "required" or a tool\'s name (also as the API\'s dict): '
-            "the output may also have the form of guided decoding, a bare list of calls or only the "
-            "arguments.",
+            '"auto": the model decides. "none": calls are content. "required" or a tool\'s name (also '
+            "as the API's dict): the output may also have the form of guided decoding, which is a bare "
+            "list of calls or only the arguments.",
             default="auto",
         ),
         Option(
@@ -80,10 +80,11 @@ PARSER_OPTIONS = {
         ),
         Option(
             "unmarked_calls",
-            "True: a call without its markers is also a call, in every way in which the format's family writes it, if "
-            "it begins a line, names one of `tools` and fits its schema: a bare or fenced JSON object, a list of "
-            'Python calls, or the name and then the arguments (`get_weather{"city": "Paris"}`). For models that '
-            "omit the markers. Such a call is emitted when it is complete.",
+            "True: a call without its markers is also a call, in every form that the format's family "
+            "writes: a bare or fenced JSON object, a list of Python calls, or the name and then the "
+            'arguments (`get_weather{"city": "Paris"}`). It must begin a line, name one of `tools` and '
+            "fit its schema. For models that omit the markers. Such a call is emitted when it is "
+            "complete.",
             default=False,
         ),
         Option(
@@ -114,8 +115,9 @@ PARSER_OPTIONS = {
         ),
         Option(
             "strict_markers",
-            "True: a marker that is not a token of the vocabulary counts only inside what a token has opened; "
-            "anywhere else it is text. So is a call without a marker. Requires `tokenizer` and token ids.",
+            "True: a marker that is not a token of the vocabulary counts only inside what a token has "
+            "opened; anywhere else it is text. A call without a marker is also text. Requires "
+            "`tokenizer` and token ids.",
             default=False,
         ),
     ),
@@ -127,9 +129,9 @@ DELIVERY_OPTIONS = _table(
     Option("channel", "The channel that receives the deltas; `end` closes it."),
     Option(
         "choice",
-        "Which of the request's answers this is, from 0 (`Delta.choice`). With an `id_seed`, each "
-        "answer has its own call ids, except in formats that number calls by the tool's name "
-        '("functions.f:0"), as the model\'s template requires.',
+        "The index of this answer among the request's answers, from 0 (`Delta.choice`). With an "
+        "`id_seed`, each answer has its own call ids, except in formats that number calls by the "
+        'tool\'s name ("functions.f:0"), as the model\'s template requires.',
         default=0,
     ),
     Option(
