@@ -17,12 +17,14 @@ PAGE = DOCS / "tolerances.md"
 RULES = DOCS.parent / "tests" / "parser" / "tolerances.toml"
 HEAD = """# Tolerances
 
-Models deviate from their templates. This page lists the deviations that the parser accepts, and the result. Each rule belongs to
-the parser and applies to every format. Format files do not mention them. The last three groups apply only with `repair=True`,
-with `also=` and with `unmarked_calls=True`: without the first the calls there are malformed, without the others they are content.
+Models deviate from their templates. This page lists the deviations that the parser accepts, and their results. The rules are part
+of the parser and apply to every format, so format files do not mention them. The last three groups apply only with `repair=True`,
+with `also=` and with `unmarked_calls=True`. Without `repair=True`, the calls in its group are malformed. Without the other two
+options, the calls in their groups are content.
 
-`python docs/make_tolerances.py` makes this page from `tests/parser/tolerances.toml`, and a test compares. That file has cases for
-each rule, and a test parses each case at every split. [How it works](how-it-works.md) explains some rules in more detail.
+`python docs/make_tolerances.py` generates this page from `tests/parser/tolerances.toml`, and a test checks that it is up to date. That
+file has cases for each rule, and a test parses each case at every split. [How it works](how-it-works.md) explains some rules in more
+detail.
 """
 
 
