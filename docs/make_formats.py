@@ -25,9 +25,10 @@ STACKS = {"vllm": "vLLM", "sglang": "SGLang", "easydel": "EasyDeL", "ovms": "Ope
 HEAD = """# Formats
 
 Use any name or alias of a format, in upper or lower case. `unspool formats` prints the list, and `unspool demo NAME` replays an
-example. `python docs/make_formats.py` makes this page from the files in `parsers/`, and a test compares.
+example. `python docs/make_formats.py` generates this page from the files in `parsers/`, and a test checks that it is up to date.
 
-The names `hf` and `response_template` mean the checkpoint's own response template. They need a tokenizer that has one.
+The names `hf` and `response_template` mean the checkpoint's own response template. They need a tokenizer that has one. For
+the handling of a call inside reasoning, see [`tool_calls_in_reasoning`](how-it-works.md#policies).
 
 ## Families
 
@@ -81,7 +82,7 @@ def reasoning(file: FormatFile) -> str:
 def row(file: FormatFile) -> str:
     """One line of the table."""
     tags = file.facts.reasoning
-    inside = {"auto": "waits", "keep": "is text", "end": "ends it"}[tags.tool_calls] if tags else "–"
+    inside = {"auto": "is held back", "keep": "is text", "end": "ends it"}[tags.tool_calls] if tags else "–"
     aliases = ", ".join(map(code, file.aliases)) or "–"
     cells = [code(file.name), ", ".join(file.models), openers(file), bodies(file), reasoning(file), inside]
     return f"| {' | '.join([*cells, aliases])} |\n"
@@ -97,7 +98,7 @@ def stack_names() -> dict[str, dict[str, list[str]]]:
 
 def stacks() -> str:
     """The names that each stack has for each format."""
-    text = "\n## What other stacks call them\n\n| format | " + " | ".join(STACKS.values()) + " |\n"
+    text = "\n## Names in other stacks\n\n| format | " + " | ".join(STACKS.values()) + " |\n"
     text += "|---|" + "---|" * len(STACKS) + "\n"
     found: dict[str, dict[str, list[str]]] = {}
     for stack, kinds in stack_names().items():
