@@ -23,27 +23,27 @@ Coding agents work with [`unspool serve`](server.md) unchanged. Paste the lines 
 name. `none` stands for the key: the server ignores it unless you start it with `--api-key`.
 
 The table shows what each agent did in a test. `python -m tests.agents.run FOLDER` runs every agent without a network. The
-server's model writes a script: a command, a file with every kind of character, two calls at once, and the end. A second
-prompt to the same session follows. Then the agent aborts a long answer, and the model must stop. Each agent runs with a chat
-template that can switch the reasoning off, and with one that cannot.
+server's model writes a script: it runs a command, writes a file with every kind of character, makes two calls at once, and
+ends. A second prompt to the same session follows. Then the agent aborts a long answer, and the model must stop. Each agent
+runs twice: with a chat template that can switch the reasoning off, and with one that cannot.
 
 """
 NOTES = """
-- Thoughts are the model's reasoning before a call. Models are trained to see it again with the call's result. _Not sent_:
-  the agent drops it. _As text_: the agent sends it as text.
-- _In the second turn_: whether the agent still sends the thoughts of the first one. Most chat templates leave those out.
-  _No second turn_: the agent resumes no session without a terminal.
-- _Ignored_ lists the fields that the agent sends and that change nothing. The header `x-unspool-ignored` of an answer names it
+- _Thoughts_ are the model's reasoning before a call. Models are trained to see their thoughts again with the call's result.
+  _Yes_: the agent sends the thoughts back. _Not sent_: the agent drops them. _As text_: the agent sends them as text.
+- _In the second turn_ shows whether the agent still sends the thoughts of the first turn. Most chat templates leave these
+  out. _No second turn_: the agent cannot resume a session without a terminal.
+- _Ignored_ lists fields that the agent sends and the server ignores. The header `x-unspool-ignored` of an answer lists them
   ([fields](server.md#fields)).
-- _No switch_ means the chat template that always reasons.
+- _Switch_ and _no switch_ are the two chat templates: one can switch the reasoning off, the other cannot.
 """
 FRAMEWORKS = """
 ## Frameworks
 
-A weekly job also runs Python's frameworks. Each asks for a text, a streamed text, a loop with a tool, and an object of a schema.
-`python -m tests.agents.frameworks.run FOLDER` does the same.
+A weekly job also runs Python frameworks. Each requests a text, a streamed text, a tool loop, and an object that follows a
+schema. `python -m tests.agents.frameworks.run FOLDER` runs the same tests.
 
-| framework | API | works | does not | thoughts come back | ignored |
+| framework | API | works | fails | thoughts come back | ignored |
 |---|---|---|---|---|---|
 """
 APIS = {
@@ -119,7 +119,7 @@ def section(agent: Agent) -> Iterator[str]:
     yield f"{where}.\n"
     if agent.loses:
         lost = " or ".join(char if char.isprintable() else f"U+{ord(char):04X}" for char in agent.loses)
-        yield f"\nIn a session that it resumes, text with `{lost}` is missing.\n"
+        yield f"\nIf it resumes a session, text with `{lost}` is missing.\n"
     first = agent.apis[0]
     for api in agent.apis:
         if api.replaced:
