@@ -304,7 +304,7 @@ def page(runs: list[Run], counts: Counter[str], command: str) -> str:
     spent = sum(one.measures[-1].cpu_s for one in runs)
     table = ["| " + " | ".join(cells) + " |" for cells in [head, ["--:"] * len(head), *rows]]
     done = [
-        "| what | how often |",
+        "| action of a client, or status | count |",
         "|---|--:|",
         *(f"| {name} | {count:,} |" for name, count in sorted(counts.items())),
     ]
@@ -312,7 +312,8 @@ def page(runs: list[Run], counts: Counter[str], command: str) -> str:
         f"`{command}`: {spent:,.0f} seconds of CPU time of {len(runs)} servers, one after another, on "
         f"{platform.system()} {platform.machine()} with {os.cpu_count()} processors and Python {platform.python_version()}.",
         "", *table, "",
-        "Stopped amid requests, after " + ", ".join(f"{one.stop_s:.1f}" for one in runs) + " s.",
+        "Each server was stopped while requests were running, and ended after "
+        + ", ".join(f"{one.stop_s:.1f}" for one in runs) + " s.",
         "", *done, "",
     ])  # fmt: skip
 
