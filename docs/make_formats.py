@@ -135,19 +135,20 @@ CHECKED = ("hermes", "glm47", "openai")
 #: What each of the ten teaches.
 LESSONS = {
     "hermes": "One object holds the name and the arguments: `${object}`. The line break before the tag is markup.",
-    "functionary": "The name stands outside of the JSON: `${name}`. `${arguments}` is one JSON object.",
-    "glm45": "Arguments are tagged: `${parameters}` is `parameter`, repeated. No line break stands around `${value}`, "
-    "so a value keeps all white space.",
-    "kimi_k2": "`calls` is the markup around all calls, in two spellings. The call's id holds the name, and `id` shows "
-    "how.",
-    "mistral": "A list holds alternatives: this family has several forms of a call. The last one has no opener. It counts "
-    "at the start of the message.",
-    "deepseek_v32": "Two alternatives of `parameter` differ in an attribute. It says whether the value is text or JSON.",
-    "lfm2": "`${...}` repeats what precedes it: arguments within a call, and calls within the list.",
-    "gemma4": "Keys are bare, and `string` shows how strings are quoted. The third alternative is a call whose first token "
-    "is missing.",
-    "minimax_m3": "The same hole twice: `${key}` opens and closes an element, and elements stand within elements.",
-    "openai": "Messages have headers, and `header` shows how one looks. Its words may stand in any order.",
+    "functionary": "`${name}` is outside of the JSON. `${arguments}` is one JSON object.",
+    "glm45": "Each argument has tags: `${parameters}` repeats the pattern `parameter`. There is no line break around "
+    "`${value}`, so a value keeps all white space.",
+    "kimi_k2": "`calls` is the markup around all calls, in two spellings. The call's id contains the tool's name, as "
+    "the pattern `id` shows.",
+    "mistral": "A list holds alternatives: this family has several forms of a call. The last one has no opener, so it "
+    "counts only at the start of the message.",
+    "deepseek_v32": "The two alternatives of `parameter` differ in an attribute, which shows whether the value is "
+    "text or JSON.",
+    "lfm2": "`${...}` repeats the item before it: an argument within a call, or a call within the list.",
+    "gemma4": "Keys have no quotes, and `string` shows how strings are quoted. The third alternative is a call whose "
+    "first token is missing.",
+    "minimax_m3": "`${key}` occurs twice: it opens and closes an element. Elements can be nested.",
+    "openai": "Messages have headers, and `header` shows their form. The words of a header may be in any order.",
 }
 
 
