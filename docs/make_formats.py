@@ -183,8 +183,9 @@ def patterns_of(file: FormatFile) -> str:
     """The lines of a file that hold patterns, as they stand."""
     text = (DOCS.parent / "parsers" / f"{file.name}.toml").read_text(encoding="utf-8")
     text = re.split(r"^\[+\w+\]+$", text, flags=re.M)[0]
-    begin = min(text.index(f"\n{key} ") for key in file.patterns)
-    return text[begin:].strip()
+    first = re.search(rf"^({'|'.join(file.patterns)}) *=", text, flags=re.M)
+    assert first is not None
+    return text[first.start() :].strip()
 
 
 def words_table(words: list[dict[str, Any]], head: str) -> str:
