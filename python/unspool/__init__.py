@@ -83,7 +83,6 @@ _MODULE_OF = {
     "iterate_streamer": "integrations.iterate_streamer",
     "json_grammar": "writing.grammar.json_answer",
     "learn": "formats.learning",
-    "load_ipython_extension": "integrations.ipython",
     "loss_mask": "core.stream.loss_mask",
     "prepare_messages": "generation.prompts.history",
     "run_tools": "core.stream.run_tools",
@@ -91,7 +90,6 @@ _MODULE_OF = {
     "to_partial_args": "core.stream.partial_arguments",
     "tool": "core.stream.tool",
     "trace": "streams.tracing",
-    "unload_ipython_extension": "integrations.ipython",
     "why": "streams.tracing",
 }
 

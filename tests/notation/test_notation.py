@@ -48,7 +48,7 @@ def test_a_family_is_a_few_lines() -> None:
     counts = []
     for entry in folder.iterdir():
         patterns = re.split(r"^\[+\w+\]+$", entry.read_text(encoding="utf-8"), flags=re.M)[0]
-        start = re.search(r"^(?:turn|reasoning|content|calls|call)\b", patterns, re.M)
+        start = re.search(r"^(?:turn|reasoning|content|calls|call) *=", patterns, re.M)
         counts.append(len(patterns[start.start() if start else 0 :].strip().splitlines()))
     counts.sort()
     assert counts[len(counts) // 2] <= 7

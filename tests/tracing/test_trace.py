@@ -194,9 +194,9 @@ def test_html_of_hostile_output_is_text(value: Any) -> None:
 @pytest.fixture
 def shell() -> Iterator[InteractiveShell]:
     shell = InteractiveShell()
-    shell.run_line_magic("load_ext", "unspool")
+    shell.run_line_magic("load_ext", "unspool.integrations.ipython")
     yield shell
-    shell.run_line_magic("unload_ext", "unspool")
+    shell.run_line_magic("unload_ext", "unspool.integrations.ipython")
 
 
 @pytest.mark.parametrize("kind", [list, tuple])
@@ -215,7 +215,7 @@ def test_a_notebook_shows_deltas(shell: InteractiveShell, kind: type) -> None:
     assert "more deltas" in many
     assert len(many) < 300_000
     assert shown([]) is shown([1]) is shown([*deltas, 1]) is None
-    shell.run_line_magic("unload_ext", "unspool")
+    shell.run_line_magic("unload_ext", "unspool.integrations.ipython")
     assert shown(deltas) is None
 
 

@@ -1,4 +1,7 @@
-"""`%load_ext unspool`: a notebook shows lists of deltas in colours. Other objects of unspool need no extension."""
+"""An extension of IPython that shows lists of deltas in colours: `%load_ext unspool.integrations.ipython`.
+
+Other objects of unspool need no extension.
+"""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ DELIVERY_OPTIONS = _table(
         "choice",
         "The index of this answer among the request's answers, from 0 (`Delta.choice`). With an "
         "`id_seed`, each answer has its own call ids, except in formats that number calls by the "
-        'tool\'s name ("functions.f:0"), as the model\'s template requires.',
+        "tool's name (\"functions.f:0\"), as the model's template requires.",
         default=0,
     ),
     Option(
