@@ -213,16 +213,18 @@ def _read_config(context: click.Context, path: str | None) -> None:
 @_setting(
     "--kind",
     type=click.Choice(["vllm", "sglang", "llamacpp", "completions"]),
-    help="The kind of engine. By default, the engine is asked.",
+    help="The kind of engine. By default, the server asks the engine.",
 )
 @_setting(
     "--tokenizer",
-    help="The model's folder, GGUF file or repository, for what the engine does not provide.",
+    help="The model's folder, GGUF file or repository, if the engine does not provide the tokenizer.",
 )
 @_setting("--engine-model", help="The model's name in the engine, if the engine serves several models.")
 @_setting("--engine-api-key", help="The API key to send to the engine.")
 @_setting(
-    "--demo", is_flag=True, help="Replay the formats' cases, without a model. A model's name is a format."
+    "--demo",
+    is_flag=True,
+    help="Replay the formats' cases, without a model. Each format is served as a model of its name.",
 )
 @_setting("--name", help="The model's name for clients. Default: the last part of its path.")
 @_setting("--format", "format_", default="auto", show_default=True, help="The format that the model writes.")
@@ -235,9 +237,11 @@ def _read_config(context: click.Context, path: str | None) -> None:
     type=click.Choice(["transformers", "native", "batched"]),
     default="transformers",
     show_default=True,
-    help="What runs the model. 'batched' shares steps between requests and caches their prompts.",
+    help="The code that runs the model. 'batched' shares steps between requests and caches their prompts.",
 )
-@_setting("--cache-tokens", type=int, help="Room of 'batched' for prompts and answers, in tokens.")
+@_setting(
+    "--cache-tokens", type=int, help="The size of the cache of 'batched', in tokens of prompts and answers."
+)
 @_setting("--device", help="The model's device, such as cuda. Default: where it is loaded.")
 @_setting("--dtype", default="auto", show_default=True, help="The weights' type, such as bfloat16.")
 @_setting("--gguf-file", help="The GGUF file in the model's folder.")
@@ -248,8 +252,14 @@ def _read_config(context: click.Context, path: str | None) -> None:
     help="Render the model's own chat template in the server's process, without limits.",
 )
 @_setting("--max-new-tokens", default=2048, show_default=True, help="The limit for requests that set none.")
-@_setting("--host", default="127.0.0.1", show_default=True)
-@_setting("--port", type=click.IntRange(0, 65535), default=11556, show_default=True)
+@_setting("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@_setting(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=11556,
+    show_default=True,
+    help="The port; 0 chooses a free one.",
+)
 @_setting(
     "--metrics-port",
     type=click.IntRange(-1, 65535),
@@ -269,13 +279,18 @@ def _read_config(context: click.Context, path: str | None) -> None:
 )
 @_setting("--max-queue", default=100, show_default=True, help="Requests that may wait; further ones get 429.")
 @_setting(
-    "--reasoning-field", type=click.Choice(["reasoning_content", "reasoning"]), default="reasoning_content"
+    "--reasoning-field",
+    type=click.Choice(["reasoning_content", "reasoning"]),
+    default="reasoning_content",
+    show_default=True,
+    help="The field of reasoning in chat completions.",
 )
 @_setting(
     "--reasoning-events",
     type=click.Choice(["summary", "text"]),
     default="summary",
-    help="How the Responses API sends reasoning.",
+    show_default=True,
+    help="The form in which the Responses API sends reasoning.",
 )
 @_setting(
     "--allowed-origin",
@@ -312,13 +327,13 @@ def _read_config(context: click.Context, path: str | None) -> None:
     "drain_timeout_s",
     default=30.0,
     show_default=True,
-    help="Seconds that running answers get to end when the server stops.",
+    help="Seconds in which running answers must end when the server stops.",
 )
 @_setting(
     "--stream-timeout",
     "stream_timeout_s",
     type=float,
-    help="Seconds without a token until the model is cancelled.",
+    help="Seconds without a token after which a request fails.",
 )
 @_setting("--flush-ms", default=0.0, help="Milliseconds to gather deltas before they are sent together.")
 @_setting(
@@ -333,7 +348,7 @@ def _read_config(context: click.Context, path: str | None) -> None:
     type=click.Choice(["content", "everywhere"]),
     default="content",
     show_default=True,
-    help="Where stop strings count.",
+    help="The text in which stop strings count: the content, or also reasoning and calls.",
 )
 @_setting(
     "--strict-markers", is_flag=True, help="Markers count only as tokens, or inside what a token opens."
@@ -351,7 +366,11 @@ def _read_config(context: click.Context, path: str | None) -> None:
     show_default=True,
     help="Seconds until these responses are deleted.",
 )
-@_setting("--strict-requests", is_flag=True, help="Reject what is otherwise ignored, such as unknown fields.")
+@_setting(
+    "--strict-requests",
+    is_flag=True,
+    help="Reject requests with fields that would be ignored, such as unknown fields.",
+)
 @_setting(
     "--record", help="A folder for records of the answers, without the users' texts; see `unspool replay`."
 )
@@ -360,9 +379,14 @@ def _read_config(context: click.Context, path: str | None) -> None:
 )
 @_setting("--record-texts", is_flag=True, help="Record the requests with the users' texts.")
 @_setting("--delay", default=0.0, help="With --demo: seconds for each token.")
-@_setting("--log-level", default="info", show_default=True)
-@_setting("--ssl-keyfile")
-@_setting("--ssl-certfile")
+@_setting(
+    "--log-level",
+    default="info",
+    show_default=True,
+    help="The level of the log: critical, error, warning, info, debug or trace.",
+)
+@_setting("--ssl-keyfile", help="The PEM file with the private key, for HTTPS.")
+@_setting("--ssl-certfile", help="The PEM file with the certificate, for HTTPS.")
 def serve(model: str | None, **options: Any) -> None:
     """Serve a model over the APIs of OpenAI, Anthropic and Google.
 
