@@ -61,6 +61,16 @@ def read(engine: Any, prompt: Any = "hi", **options: Any) -> Any:
         return stream.result
 
 
+def test_a_request_has_the_prompt_once() -> None:
+    """Text and ids of a long prompt would be twice the memory while the engine runs."""
+    engine = Scripted()
+    read(engine)
+    assert [(request.prompt_text, len(request.prompt_ids or ())) for request in engine.asked] == [(None, 2)]
+    engine.gives_ids = False
+    read(engine)
+    assert [(request.prompt_text, request.prompt_ids) for request in engine.asked[1:]] == [("hi", None)]
+
+
 @pytest.mark.parametrize("size", [1, 2, 5, 1000])
 def test_an_answer_is_the_same_in_pieces_of_any_size(size: int) -> None:
     result = read(Scripted(size=size), tools=[TOOL])

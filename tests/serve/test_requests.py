@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import time
 from typing import Any
 
 import pytest
+from unspool.serve.answer import Answer
+from unspool.serve.chat import read_chat_request
 
 from .conftest import TOOL, USER, Script, ScriptedModel
 
@@ -677,3 +681,43 @@ async def test_a_model_that_cannot_continue(make_client: Any) -> None:
     answer = await make_client({"m": Older()}).post("/v1/messages", json=body)
     assert answer.status_code == 400
     assert "does not support a prefill" in error_of(answer)["message"]
+
+
+def test_the_same_tools_are_in_memory_once() -> None:
+    """An answer keeps its tools until its end, and an agent sends the same ones in each turn."""
+
+    def offered(text: str) -> Any:
+        return read_chat_request({**CHAT, "tools": json.loads(text)}).tools.offered
+
+    text = json.dumps([TOOL])
+    assert offered(text) is offered(text)
+    assert offered(text) is not offered(text.replace('"word"', '"term"'))
+    # Templates show them in the client's order.
+    function = {"description": "x", "name": "g"}
+    other = dict(reversed(function.items()))
+    texts = [json.dumps([{"type": "function", "function": one}]) for one in (function, other)]
+    assert [list(offered(one)[0]["function"]) for one in texts] == [
+        ["description", "name"],
+        ["name", "description"],
+    ]
+
+
+async def test_an_answer_does_not_keep_its_prompt(make_client: Any) -> None:
+    """A conversation may be long, and the model may run for minutes."""
+    message = {"role": "user", "content": "A prompt of its own"}
+    kept: list[Any] = []
+
+    def script(script: Script) -> None:
+        end = time.monotonic() + 10
+        while time.monotonic() < end:
+            found = [item._request for item in gc.get_objects() if type(item) is Answer]
+            kept[:] = [request for request in found if request.prompt and "its own" in str(request.prompt)]
+            if not kept:
+                break
+        script.put("Hi")
+
+    body = {"model": "m", "messages": [message]}
+    assert (
+        await make_client({"m": ScriptedModel(script)}).post("/v1/chat/completions", json=body)
+    ).status_code == 200
+    assert kept == []

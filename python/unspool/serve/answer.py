@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncGenerator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -196,6 +197,7 @@ class Answer:
             strict_markers=options.strict_markers,
         )
         self._metrics.format = format_name(self._model, request.tools.shown, request.raw)
+        self._request = replace(request, prompt=None)  # a conversation may be long, and is not needed any more
         return stream
 
     async def _collect(self, stream: DeltaStream, beats: AsyncGenerator[bool, None]) -> bytes:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
+from unspool.core.recent import Recent
 from unspool.core.stream.custom_tools import custom_names, custom_syntax
 from unspool.errors import ArgumentError
 from unspool.serve.api_errors import ApiError
@@ -159,7 +160,17 @@ def read_tools(tools: list[dict[str, Any]], choice: Any = None, is_parallel: boo
         raise _wrong_choice(
             f"tool_choice names '{chosen}', which is not one of the tools: {', '.join(offered)}"
         )
-    return Tools(offered=list(offered.values()) or None, choice=chosen, is_parallel=is_parallel)
+    return Tools(offered=_shared(list(offered.values())) or None, choice=chosen, is_parallel=is_parallel)
+
+
+#: An agent sends the same tools in each turn, and an answer keeps them until its end.
+_recent = Recent(32)
+
+
+def _shared(tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same tools, kept in memory once for recent requests."""
+    known: list[dict[str, Any]] | None = _recent.find((tools,))
+    return _recent.make((tools,), lambda copy: copy) if known is None else known
 
 
 def _read_choice(choice: Any) -> str:

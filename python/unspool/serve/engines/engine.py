@@ -22,7 +22,7 @@ class EngineRequest:
 
     Attributes:
         prompt_ids: The prompt. None: the tokenizer is not known here, and the engine reads `prompt_text`.
-        prompt_text: The prompt as text; None if the client sent ids.
+        prompt_text: The prompt as text, for an engine that reads no ids; None if there are `prompt_ids`.
         adds_special_tokens: Whether the engine adds the special tokens of a beginning to `prompt_text`.
         wants_text: The answer is read as text, since its ids have no meaning here.
         sampling: `n` is 1, `max_tokens` is set. Stop strings are found here, and not sent.

@@ -230,13 +230,13 @@ class EngineModel:
             "parallel_tool_calls": parallel_tool_calls,
             "reasoning_field": reasoning_field,
             "strict_markers": strict_markers and not raw,
-            "prompt": read.ids if read.text is None else read.text,
         }
         for name in ("include_stop", "skip_special_tokens"):
             if (value := getattr(sampling, name)) is not None:
                 options[name] = value
         channel = DeltaChannel()
         delivery: dict[str, Any] = {"channel": channel, "closes_channel": False}
+        delivery["prompt"] = read.ids if read.text is None else read.text
         parsers: list[Parser] = [
             ChannelParser(format, tools, choice=choice, **delivery, **options)
             if wants_text
@@ -247,7 +247,7 @@ class EngineModel:
         ]
         request = EngineRequest(
             prompt_ids=read.ids,
-            prompt_text=read.text,
+            prompt_text=read.text if read.ids is None else None,
             adds_special_tokens=read.adds_special_tokens,
             wants_text=wants_text,
             sampling=self._sampling(sampling, read, within_context),
