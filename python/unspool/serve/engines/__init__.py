@@ -1,4 +1,4 @@
-"""Engines that run a model for the server: vLLM, SGLang, llama.cpp, any completions endpoint, or one of your own.
+"""Engines that run a model for the server: vLLM, SGLang, llama.cpp, any completions endpoint, or your own engine.
 
 Needs `pip install 'unspool[engine]'`.
 """

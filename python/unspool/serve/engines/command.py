@@ -1,4 +1,4 @@
-"""`unspool serve --engine`, and the engines of its configuration file."""
+"""`unspool serve --engine`, and the engines in its configuration file."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from unspool.serve.engines.http import EngineHttp
 
 __all__ = ["engine_loader"]
 
-# What another backend's model has, and an engine decides by itself.
+# Options for models of other backends; an engine decides these itself.
 _OF_THE_ENGINE = ("device", "gguf_file", "cache_tokens")
-# Options that a model's table has from the command line, if it does not set them.
+# Options that a model's table inherits from the command line unless it sets them.
 _SHARED = {"format_": "format", "reasoning": "reasoning", "also": "also", "chat_template": "chat_template"}
 _SHARED |= {"trust_template": "trust_template", "max_new_tokens": "max_new_tokens"}
 
@@ -27,14 +27,15 @@ _MOST_FILES = 16_384
 def engine_loader(
     engines: Mapping[str | None, Mapping[str, Any]], loading: Mapping[str, Any], template_timeout_s: float
 ) -> Callable[[], dict[str, EngineModel]]:
-    """The function that asks the engines once the server has started.
+    """Return the function that connects to the engines; the server calls it after it has started.
 
     Args:
-        engines: The arguments of `connect` by the model's name; None: the engine's own. "url" is one or several.
-        loading: The command line's options of a model.
+        engines: The arguments of `connect` for each model name; the name None stands for the engine's own name.
+            "url" is one URL or a list.
+        loading: The command line's options for a model.
 
     Raises:
-        ArgumentError: An option is unknown or not the engine's, or a URL is none.
+        ArgumentError: An option is unknown or does not apply to engines, or a URL is invalid.
         UnknownFormatError: No format has this name.
     """
     for name in _OF_THE_ENGINE:
@@ -60,7 +61,7 @@ def engine_loader(
 
 
 def _open_more_files() -> None:
-    """Allow two connections for each answer, to the client and to the engine; the usual limit is 1,024 in all."""
+    """Raise the limit of open files: an answer needs two connections, and the usual limit is 1,024 in all."""
     try:
         import resource
     except ImportError:  # Windows has no such limit

@@ -1,4 +1,4 @@
-"""The completions of OpenAI's API, as text, by any server."""
+"""Any server that offers OpenAI's completions API, as text."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _FINISH = {"length": "length"}
 
 
 class Logprobs(msgspec.Struct):
-    """Of the tokens of a chunk."""
+    """The log-probabilities of a chunk's tokens."""
 
     tokens: list[str] = []
     token_logprobs: list[float | None] = []
@@ -58,7 +58,7 @@ class _Usage(msgspec.Struct):
 
 
 class Chunk(msgspec.Struct):
-    """An event of a stream; the fields that only vLLM has are among them."""
+    """An event of a stream, including the fields that only vLLM sends."""
 
     choices: list[_Choice] = []
     usage: _Usage | None = None
@@ -69,11 +69,11 @@ _decoder = msgspec.json.Decoder(Chunk)
 
 
 class Completions(HttpEngine):
-    """Speaks to /v1/completions in text; the server must not strip the model's markers from it.
+    """Uses /v1/completions with text; the server must not strip the model's markers from it.
 
     Args:
         http: The server's address.
-        model: The model's name there; None: the first that it lists.
+        model: The model's name on the server; None: the first model that the server lists.
     """
 
     label = "completions"
@@ -88,14 +88,14 @@ class Completions(HttpEngine):
         except EngineError as error:
             if model is None or error.is_retryable:
                 raise
-            listed = [{}]  # a server that lists none
+            listed = [{}]  # the server lists no models
         found = next((item for item in listed if item.get("id") == model), listed[0])
         self.model_name = model or found.get("id")
         self.tokenizer_name = found.get("root")
         self.context_length = found.get("max_model_len")
 
     async def generate(self, request: EngineRequest) -> AsyncGenerator[EngineOutput, None]:
-        """As of `Engine`."""
+        """As in `Engine`."""
         headers = session_headers(request.session)
         async for chunk in self._http.events("/v1/completions", self._body(request), _decoder, headers):
             yield self._output(chunk, request)

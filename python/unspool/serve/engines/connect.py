@@ -1,4 +1,4 @@
-"""From an engine's address to a model that the server can serve."""
+"""Makes a model for the server from an engine's address."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ Kind = Literal["vllm", "sglang", "llamacpp", "completions"]
 
 _log = logging.getLogger("unspool.serve")
 
-# Until an engine that loads is asked again.
+# Seconds until an engine that is still loading is asked again.
 _PAUSE_S = 1.0
-# Is read by the tokenizer here and by the engine's own.
+# Text that is encoded by the tokenizer here and by the engine, to compare the ids.
 _PROBE = "Hello, 12 wörlds"
 
 
@@ -53,24 +53,25 @@ def connect(
     template_timeout_s: float = 30.0,
     wait_s: float | None = None,
 ) -> EngineModel:
-    """Ask an engine what it serves, and read the model's tokenizer.
+    """Ask an engine which model it serves, and load the model's tokenizer.
 
-    Waits until the engine answers; of several, until one does.
+    Waits until the engine answers, or one of several engines.
 
     Args:
-        urls: The engine's address, or those of several with the same model.
-        kind: What it is; None: as it says.
-        tokenizer: As of `ChatTokenizer.from_pretrained`; None: what the engine names, or in text.
-        model: The model's name there, for an engine that serves several.
-        api_key: The engine's.
-        format, reasoning, also, max_new_tokens: As of `EngineModel`.
+        urls: The engine's address, or the addresses of several engines with the same model.
+        kind: The kind of engine; None: detected.
+        tokenizer: As in `ChatTokenizer.from_pretrained`; None: the one that the engine names. If it names none,
+            answers are read as text, with the engine's chat template.
+        model: The model's name on an engine that serves several.
+        api_key: The engine's API key.
+        format, reasoning, also, max_new_tokens: As in `EngineModel`.
         chat_template: A file with a chat template, instead of the model's own.
-        trust_template, template_timeout_s: As of `ChatTokenizer`.
-        wait_s: The longest wait for the engine; None: no limit.
+        trust_template, template_timeout_s: As in `ChatTokenizer`.
+        wait_s: Maximum seconds to wait for the engine; None: no limit.
 
     Raises:
-        ArgumentError: A URL or the kind is none, or there is no tokenizer and the engine names none.
-        EngineError: The engine refuses, or `wait_s` is over.
+        ArgumentError: A URL or the kind is invalid, or no tokenizer is given and the engine names none.
+        EngineError: The engine rejects the request, or does not answer within `wait_s`.
         UnspoolError: The tokenizer or the format cannot be read.
     """
     if kind not in (None, *get_args(Kind)):
@@ -88,8 +89,8 @@ def connect(
     )
     _compare(first, read)
     check_reading(read, format, reasoning)
-    with contextlib.suppress(Exception):  # there may be no template, or it refuses this
-        # The process of a template starts now, and not for the first client.
+    with contextlib.suppress(Exception):  # there may be no template, or it rejects this message
+        # Start the template's process now, so that the first client does not wait for it.
         read.apply_chat_template([{"role": "user", "content": _PROBE}], add_generation_prompt=True)
     return EngineModel(
         Replicas(engines), read, format=format, reasoning=reasoning, also=also, max_new_tokens=max_new_tokens
@@ -99,7 +100,7 @@ def connect(
 def _first_that_answers(
     addresses: Sequence[EngineHttp], ask: Callable[[EngineHttp], HttpEngine], end_s: float | None
 ) -> HttpEngine:
-    """What `ask` returns for the first engine that has loaded."""
+    """Return the result of `ask` for the first engine that has loaded its model."""
     is_first = True
     while True:
         problem: EngineError | None = None
@@ -129,7 +130,7 @@ def _engine_at(http: EngineHttp, kind: Kind | None, model: str | None) -> HttpEn
 
 
 def _kind_of(http: EngineHttp) -> Kind:
-    """What answers there. llama.cpp has properties, SGLang its model's, and vLLM a version."""
+    """Detect the kind of engine by its endpoints: llama.cpp has /props, SGLang /model_info, and vLLM /version."""
     for path, name, kind in (
         ("/props", "default_generation_settings", "llamacpp"),
         ("/get_model_info", "model_path", "sglang"),
@@ -148,7 +149,7 @@ def _kind_of(http: EngineHttp) -> Kind:
 
 
 def _read_files(engine: Engine, named: str | None, template: str | None) -> TokenizerFiles:
-    """The tokenizer of this name, or the one that the engine names; a template of the engine's if it has none."""
+    """Read the tokenizer of this name, or the one that the engine names; use the engine's template if it has none."""
     place = named or engine.tokenizer_name
     files = TokenizerFiles("", None)
     if place is not None:
@@ -171,11 +172,11 @@ def _read_files(engine: Engine, named: str | None, template: str | None) -> Toke
 
 
 def _compare(engine: Engine, tokenizer: ChatTokenizer) -> None:
-    """Warn if the engine reads a text in other ids than the tokenizer here."""
+    """Warn if the engine encodes a text to other ids than the tokenizer here."""
     ours = tokenizer.encode(_PROBE, add_special_tokens=False)
     theirs = None
     if ours is not None:
-        with contextlib.suppress(EngineError):  # it may not tokenize for others
+        with contextlib.suppress(EngineError):  # it may not offer tokenization
             theirs = engine.tokenize(_PROBE, False)
     if theirs is not None and ours != theirs:
         _log.warning(

@@ -1,4 +1,4 @@
-"""What runs a model elsewhere: the class to write for an engine of your own."""
+"""Engines, which run a model elsewhere: the base class for an engine of your own."""
 
 from __future__ import annotations
 
@@ -12,23 +12,24 @@ from unspool.writing.grammar.result import Grammar, Syntax
 
 __all__ = ["Engine", "EngineLogprob", "EngineOutput", "EngineRequest"]
 
-#: The log-probability of an id, and the most likely ids at its place with theirs.
+#: The log-probability of an id, and the most likely ids at its position with their log-probabilities.
 EngineLogprob = tuple[float, Sequence[tuple[int, float]]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class EngineRequest:
-    """One answer that an engine is asked for; n answers are n requests with the same prompt.
+    """A request to an engine for one answer; n answers are n requests with the same prompt.
 
     Attributes:
         prompt_ids: The prompt. None: the tokenizer is not known here, and the engine reads `prompt_text`.
         prompt_text: The prompt as text, for an engine that reads no ids; None if there are `prompt_ids`.
-        adds_special_tokens: Whether the engine adds the special tokens of a beginning to `prompt_text`.
-        wants_text: The answer is read as text, since its ids have no meaning here.
-        sampling: `n` is 1, `max_tokens` is set. Stop strings are found here, and not sent.
-        grammar: What the answer is kept to, in the engine's `grammar_syntax`; None: free.
+        adds_special_tokens: Whether the engine adds the special tokens that begin a prompt to `prompt_text`.
+        wants_text: Whether the answer is read as text, because its ids cannot be decoded here.
+        sampling: The sampling parameters. `n` is 1 and `max_tokens` is set. Stop strings are matched here, not sent.
+        grammar: The grammar that constrains the answer, in the engine's `grammar_syntax`; None: unconstrained.
         preserved_tokens: Markers that must stay in the text of an answer, though they are special tokens.
-        session: The same for all turns of a conversation, for a router that keeps their prefix together.
+        session: The same for all turns of a conversation, so that a router can send them to the replica that has their
+            prefix in its cache.
     """
 
     prompt_ids: Sequence[int] | None
@@ -43,17 +44,17 @@ class EngineRequest:
 
 @dataclass(slots=True, kw_only=True)
 class EngineOutput:
-    """What an engine gives at a time.
+    """One output of an engine: the part of an answer that is new.
 
     Attributes:
-        token_ids: The new ids; an end token may be among them.
-        text: The new text, if the request wants text, or ids are left out.
-        left_out_count: How many ids before these the engine has not sent.
-        logprobs: Of each new id, if the request asks for them.
-        finish_reason: "stop" or "length" in the last output.
+        token_ids: The new ids, possibly with an end token.
+        text: The new text, if the request wants text or ids are left out.
+        left_out_count: The number of ids before these that the engine did not send.
+        logprobs: The log-probabilities of each new id, if the request asks for them.
+        finish_reason: "stop" or "length" in the last output; None before.
         prompt_tokens: The length of the prompt, once it is known.
-        cached_tokens: How many of them were in a prefix cache.
-        completion_tokens: How many tokens the answer has so far; needed only beside text.
+        cached_tokens: How many of the prompt's tokens were in a prefix cache.
+        completion_tokens: The number of tokens in the answer so far; needed only with text.
     """
 
     token_ids: Sequence[int] = ()
@@ -67,18 +68,18 @@ class EngineOutput:
 
 
 class Engine(ABC):
-    """Runs a model: token ids in, token ids out. An `EngineModel` writes prompts for it and reads its answers.
+    """Runs a model: token ids in, token ids out. An `EngineModel` writes its prompts and parses its answers.
 
     Attributes:
-        grammar_syntax: The syntax of its grammars; None: it has none, and what needs one is refused.
-        gives_ids: Whether it reads and gives token ids. False: it has text alone.
-        leaves_out_ids: Whether it leaves out ids, and shows their text (`EngineOutput.left_out_count`).
-        context_length: The most ids of a prompt and its answer together; None: not known.
-        model_name: The model's name; None: not known.
-        label: What it is, for messages and traces.
-        tokenizer_name: Where its tokenizer is, as of `ChatTokenizer.from_pretrained`; None: not known.
-        chat_template, special_tokens: The model's chat template, if the engine shows it, and the tokens that it writes, such
-            as "bos_token".
+        grammar_syntax: The syntax of its grammars; None: it has none, and requests that need a grammar are rejected.
+        gives_ids: Whether it accepts and returns token ids. False: it has only text.
+        leaves_out_ids: Whether it sends only the text of some ids (`EngineOutput.left_out_count`).
+        context_length: The maximum number of ids in a prompt and its answer together; None: unknown.
+        model_name: The model's name; None: unknown.
+        label: The engine's name in messages and traces.
+        tokenizer_name: The location of its tokenizer, as in `ChatTokenizer.from_pretrained`; None: unknown.
+        chat_template, special_tokens: The model's chat template, if the engine provides it, and the special tokens
+            that the template writes, such as "bos_token".
     """
 
     grammar_syntax: Syntax | None = None
@@ -93,20 +94,20 @@ class Engine(ABC):
 
     @abstractmethod
     def generate(self, request: EngineRequest) -> AsyncGenerator[EngineOutput, None]:
-        """Answer, output by output; an asynchronous generator.
+        """Yield the outputs of an answer; an asynchronous generator.
 
-        It is closed when the client leaves, at a stop string, or when it fails: free the engine's slot in `finally`.
+        It is closed after the client disconnects, at a stop string, or if it fails: free the engine's slot in `finally`.
 
         Raises:
-            EngineError: The engine does not answer, or refuses the request.
+            EngineError: The engine does not answer, or rejects the request.
         """
 
     async def check_ready(self) -> None:  # noqa: B027 (an engine in this process is always ready)
         """Raise EngineError while the engine cannot answer; called every few seconds."""
 
     def tokenize(self, text: str, add_special_tokens: bool) -> list[int] | None:  # noqa: ARG002
-        """The ids of a text, if the tokenizer here cannot write them; None: no way. Runs in a thread."""
+        """Encode a text if the tokenizer here cannot; None: the engine cannot either. Runs in a thread."""
         return None
 
-    async def aclose(self) -> None:  # noqa: B027 (nor has it connections)
-        """Close connections; called once, at the end of a server."""
+    async def aclose(self) -> None:  # noqa: B027 (an engine in this process has no connections)
+        """Close connections; called once, when the server ends."""

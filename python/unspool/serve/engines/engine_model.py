@@ -1,4 +1,4 @@
-"""A model that an engine runs, as the server serves it: our template, grammar and parser, its tokens."""
+"""A model for the server whose tokens come from an engine; template, grammar and parser are unspool's."""
 
 from __future__ import annotations
 
@@ -43,26 +43,26 @@ __all__ = ["EngineModel"]
 
 _log = logging.getLogger("unspool.serve")
 
-# Between two looks at whether the engine answers.
+# Seconds between two checks that the engine answers.
 _WATCH_S = 2.0
 
 
 class EngineModel:
     """A model for the server, whose tokens come from an engine.
 
-    In a server the engine's requests run on its event loop. Elsewhere `stream` works too, on a loop in a thread that
-    all share.
+    In a server the engine's requests run on the server's event loop. Without a server, `stream` uses a loop in a thread
+    that all models share.
 
     Args:
         engine: Runs the model.
-        tokenizer: A `ChatTokenizer`, or a tokenizer of transformers or `tokenizers`: the chat template, and the vocabulary.
-            Of one without a vocabulary, answers are read as text.
-        format, reasoning: As of `Parser`; "auto": as the tokenizer shows.
-        also: As of `Parser`.
-        max_new_tokens: The limit of an answer if the request has none.
+        tokenizer: A `ChatTokenizer`, or a tokenizer of transformers or `tokenizers`; it has the chat template and the
+            vocabulary. Without a vocabulary, answers are read as text.
+        format, reasoning: As in `Parser`; "auto": detected from the tokenizer.
+        also: As in `Parser`.
+        max_new_tokens: The maximum number of tokens in an answer if the request sets no limit.
 
     Attributes:
-        failure: Why the engine does not answer now, as far as it is known; None: it does.
+        failure: The error of the last check, if the engine did not answer it; None: it did.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class EngineModel:
 
     @contextlib.asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
-        """While a server runs: the engine's requests use this event loop, and the engine is watched."""
+        """Run the engine's requests on this event loop and check the engine regularly, while a server runs."""
         self._loop = asyncio.get_running_loop()
         await self._look()
         watch = asyncio.create_task(self._watch())
@@ -124,20 +124,20 @@ class EngineModel:
 
     @property
     def is_ready(self) -> bool:
-        """Whether the engine answered when it was last asked."""
+        """Whether the engine answered the last check."""
         return self.failure is None
 
     @property
     def context_length(self) -> int | None:
-        """The most token ids of a prompt and its answer together; None: the engine does not say."""
+        """The maximum number of token ids in a prompt and its answer together; None: the engine does not report it."""
         return self.engine.context_length
 
     def format_name(self, tools: Any = None) -> str:
-        """The name of the format that an answer with these tools is parsed as."""
+        """The name of the format in which an answer with these tools is parsed."""
         return str(getattr(chosen := self._choose_format(tools)[0], "name", chosen))
 
     def with_format(self, format: Any = None, reasoning: str | bool | None = None) -> Self:
-        """The same model with another format, as of `StreamGenerator`."""
+        """Return the same model with another format, as in `StreamGenerator`."""
         check_format_names(format, reasoning)
         other = copy.copy(self)
         other.format = self.format if format is None else format
@@ -153,10 +153,10 @@ class EngineModel:
         chat_template_kwargs: Mapping[str, Any] | None = None,
         prefill: bool | str = False,
     ) -> list[int]:
-        """The token ids of a prompt, as of `StreamGenerator.tokenize`.
+        """Return the token ids of a prompt, as in `StreamGenerator.tokenize`.
 
         Raises:
-            ArgumentError: There is no tokenizer here or in the engine.
+            ArgumentError: Neither this process nor the engine has a tokenizer.
         """
         read = self._prompts.read(prompt, tools, chat_template_kwargs, prefill)
         if read.ids is None:
@@ -166,7 +166,7 @@ class EngineModel:
         return list(read.ids)
 
     def count_tokens(self, prompt: Any, **options: Any) -> int:
-        """How many token ids a prompt has; the arguments are those of `tokenize`."""
+        """Count the token ids of a prompt; the arguments are those of `tokenize`."""
         return len(self.tokenize(prompt, **options))
 
     def stream(
@@ -190,7 +190,8 @@ class EngineModel:
         """Begin an answer. The arguments and errors are those of `StreamGenerator.stream`.
 
         Raises:
-            ArgumentError: Also for what the engine cannot do: a grammar, log-probabilities, a bound on the reasoning.
+            ArgumentError: Also if the request needs a feature that the engine lacks: a grammar, log-probabilities, or a
+                limit of the reasoning.
         """
         sampling = SamplingParams.read(sampling)
         count = sampling.n or 1
@@ -215,7 +216,7 @@ class EngineModel:
                 vocabulary=None if wants_text else self._vocabulary,
                 syntax=self.engine.grammar_syntax,
             )
-            assert not isinstance(made, str)  # only a caller's own grammar is
+            assert not isinstance(made, str)  # only a caller's own grammar is a str
             return made
 
         grammar = grammar_behind(read)
@@ -278,7 +279,7 @@ class EngineModel:
         return DeltaStream.start(run, TaskWorker(channel, run.work, loop), timeout)
 
     def _sampling(self, sampling: SamplingParams, read: EnginePrompt, within_context: bool) -> SamplingParams:
-        """The parameters with a limit that fits, for one answer."""
+        """Return the parameters for one answer, with a `max_tokens` that fits the context."""
         limit: int | None = sampling.max_tokens or self._max_new_tokens
         if within_context and self.context_length is not None and read.ids is not None:
             limit = fit_limit(len(read.ids), self.context_length, limit, sampling.max_tokens is not None)
@@ -307,13 +308,13 @@ class EngineModel:
     def _choose_format(self, tools: Any) -> tuple[Any, str | bool | None]:
         if self.format == "auto" and not tools and not getattr(self.tokenizer, "chat_template", None):
             return "none", None
-        if self._chosen is None:  # looking at the template takes as long as rendering it
+        if self._chosen is None:  # inspecting the template takes as long as rendering it
             self._chosen = choose_format(self.format, self.tokenizer, self.reasoning)
         return self._chosen
 
 
 def _check_text_alone(sampling: SamplingParams, stop_in: StopIn, strict_markers: bool) -> None:
-    """Raise ArgumentError for what needs token ids."""
+    """Raise ArgumentError for options that need token ids."""
     for name, is_set in (
         ("logprobs", sampling.logprobs is not None),
         ("max_reasoning_tokens", sampling.max_reasoning_tokens is not None),
@@ -328,13 +329,13 @@ def _check_text_alone(sampling: SamplingParams, stop_in: StopIn, strict_markers:
 
 
 def _markers(format: Any, reasoning: str | bool | None) -> tuple[str, ...]:
-    """The markers of a format, whose text an engine must not leave out."""
+    """Return the markers of a format; an engine must not strip their text."""
     markers: tuple[str, ...] = getattr(getattr(format_of(format, reasoning), "facts", None), "markers", ())
     return markers
 
 
 def _of_choice(request: EngineRequest, choice: int) -> EngineRequest:
-    """The request of one answer of several: with a seed of its own."""
+    """Return the request for one of several answers, with its own seed."""
     seed = request.sampling.seed
     if seed is None or choice == 0:
         return request

@@ -1,4 +1,4 @@
-"""Prompts for an engine: from text, messages or ids to what it reads."""
+"""Prompts for an engine, made from text, messages or ids."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from unspool.writing.grammar.tools import without_strict
 
 __all__ = ["EnginePrompt", "PromptReader"]
 
-# The end of a prompt of ids that is read as text; the turn that opens the answer is in it.
+# Number of ids at the end of a prompt that are decoded to text; the turn that opens the answer is among them.
 _LAST_IDS = 8192
 
 
 @dataclass(frozen=True)
 class EnginePrompt:
-    """A prompt: as text, as ids, or both.
+    """A prompt as text, as ids, or as both.
 
     Attributes:
-        text: None: the client sent ids.
-        ids: None: there is no tokenizer.
-        adds_special_tokens: Whether the tokens of a beginning are still to be put before the text.
+        text: The prompt as text; None: the client sent ids.
+        ids: The prompt as ids; None: there is no tokenizer.
+        adds_special_tokens: Whether the special tokens that begin a prompt must still be added before the text.
     """
 
     text: str | None
@@ -36,12 +36,12 @@ class EnginePrompt:
 
 
 class PromptReader:
-    """Writes messages by the tokenizer's template, and texts as ids.
+    """Renders messages with the tokenizer's template, and encodes texts.
 
     Args:
-        tokenizer: As of `EngineModel`.
-        engine: Encodes what the tokenizer cannot.
-        vocabulary: The tokenizer's; None: it has none.
+        tokenizer: As in `EngineModel`.
+        engine: Encodes texts if the tokenizer cannot.
+        vocabulary: The tokenizer's vocabulary; None: it has none.
     """
 
     def __init__(self, tokenizer: Any, engine: Engine, vocabulary: Vocabulary | None) -> None:
@@ -50,10 +50,10 @@ class PromptReader:
     def read(
         self, prompt: Any, tools: Any, template_kwargs: Mapping[str, Any] | None, prefill: bool | str
     ) -> EnginePrompt:
-        """Read a prompt of a request.
+        """Read the prompt of a request.
 
         Raises:
-            ArgumentError: It is empty, has images or audio, or is of ids for an engine that reads text.
+            ArgumentError: It is empty, has images or audio, or consists of ids while the engine accepts only text.
         """
         if isinstance(prompt, str):
             text, adds_special_tokens = prompt, True
@@ -80,7 +80,7 @@ class PromptReader:
         return EnginePrompt(text, ids, adds_special_tokens)
 
     def encode(self, text: str, adds_special_tokens: bool = False) -> array[int] | None:
-        """The ids of a text, 4 bytes each; None: neither the tokenizer nor the engine encodes."""
+        """Return the ids of a text, 4 bytes each; None: neither the tokenizer nor the engine can encode it."""
         encode = getattr(self._tokenizer, "encode", None)
         found = None if encode is None else encode(text, add_special_tokens=adds_special_tokens)
         if found is None:
@@ -88,12 +88,12 @@ class PromptReader:
         if found is None:
             return None
         try:
-            return array("I", getattr(found, "ids", found))  # `tokenizers` has an Encoding
+            return array("I", getattr(found, "ids", found))  # `tokenizers` returns an Encoding
         except (TypeError, OverflowError) as error:
             raise EngineError(f"the engine tokenizes a text into what is no id: {error}") from None
 
     def end_of(self, prompt: EnginePrompt) -> str | None:
-        """The end of a prompt as text; None if it is not known."""
+        """Return the end of a prompt as text; None: unknown."""
         if prompt.text is not None or self._vocabulary is None or prompt.ids is None:
             return prompt.text
         return text_of_ids(prompt.ids[-_LAST_IDS:], self._vocabulary)

@@ -1,4 +1,4 @@
-"""The requests of one generation to an engine: their ids into parsers, as a task of an event loop."""
+"""Sends the requests of one generation to an engine and feeds the ids to parsers, as a task of an event loop."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from unspool.serve.engines.reasoning_limit import ReasoningLimit
 
 __all__ = ["EngineRun"]
 
-# Deltas that wait for a slow client; more are not read from the engine.
+# Number of deltas that may wait for a slow client; at this number, reading from the engine pauses.
 _MOST_WAITING = 512
 
 
 @dataclass(kw_only=True)
 class EngineRun(ModelRun[Answers]):
-    """An engine's requests, one for each answer.
+    """The requests to an engine, one for each answer.
 
     Attributes:
-        vocabulary: For the bytes of log-probabilities.
-        limit: Of the reasoning.
+        vocabulary: Has the bytes of each token, which log-probabilities include.
+        limit: The limit of the reasoning; None: no limit.
         left_out: Finds the ids that the engine leaves out.
     """
 
@@ -43,12 +43,12 @@ class EngineRun(ModelRun[Answers]):
     vocabulary: Vocabulary | None = None
     limit: ReasoningLimit | None = None
     left_out: LeftOutIds | None = None
-    _thought: dict[int, int] = field(default_factory=dict)  # tokens of each answer's reasoning
+    _thought: dict[int, int] = field(default_factory=dict)  # number of reasoning tokens by answer
     _told_tokens: dict[int, int] = field(default_factory=dict)
     _has_room: asyncio.Event | None = None
 
     async def work(self) -> None:
-        """The job of a `TaskWorker`."""
+        """Run the requests; the job of a `TaskWorker`."""
         with self.running():
             if len(self.requests) == 1:
                 await self._answer(0)
@@ -68,7 +68,7 @@ class EngineRun(ModelRun[Answers]):
             request = await self._read(row, request)
 
     async def _read(self, row: int, request: EngineRequest) -> EngineRequest | None:
-        """Read one request's outputs; returns the request that goes on where the reasoning is cut off."""
+        """Read one request's outputs; at the limit of the reasoning, return the request that continues the answer."""
         finish_reason: str | None = None
         parser = self.answers.parsers[row]
         try:
@@ -85,7 +85,7 @@ class EngineRun(ModelRun[Answers]):
                     if parser.is_stopped:
                         finish_reason = "stop"
                     if parser.is_stopped or is_cut:
-                        break  # otherwise the engine's counts are still to come
+                        break  # otherwise read on: the engine's counts come last
                     if len(self.channel) >= _MOST_WAITING:
                         await self._wait_for_room()
         except EngineError:
@@ -97,7 +97,7 @@ class EngineRun(ModelRun[Answers]):
         return None
 
     def _cut(self, row: int, output: EngineOutput, sampling: SamplingParams) -> bool:
-        """Cut what comes behind an id that ends the answer, or the limit; an engine may not know them."""
+        """Cut off ids after an end id or the token limit, in case the engine does not; return whether the answer ends."""
         ids, ends = output.token_ids, sampling.stop_token_ids
         most = len(ids) if sampling.max_tokens is None else self._left(row)
         if most >= len(ids) and not ends:
@@ -109,7 +109,7 @@ class EngineRun(ModelRun[Answers]):
         return most < len(ids) or reason == "stop"
 
     def _left(self, row: int) -> int:
-        """How many ids an answer may still have."""
+        """The number of ids that an answer may still have."""
         return (self.requests[row].sampling.max_tokens or 0) - len(self.answers.token_ids[row])
 
     def _count(self, row: int, output: EngineOutput) -> None:
@@ -121,7 +121,7 @@ class EngineRun(ModelRun[Answers]):
             self._told_tokens[row] = output.completion_tokens
 
     def _complete(self, output: EngineOutput) -> None:
-        """Add the ids that the engine has left out. It does not say their log-probabilities."""
+        """Add the ids that the engine has left out. Their log-probabilities are unknown."""
         if not output.left_out_count or self.left_out is None:
             return
         found = self.left_out.find(output.text, output.token_ids, output.left_out_count)
@@ -136,11 +136,11 @@ class EngineRun(ModelRun[Answers]):
                     self.answers.put_text(row, output.text)
             elif output.token_ids:
                 self.answers.put_ids(row, output.token_ids, self._logprobs(output))
-        except (ArgumentError, OverflowError) as error:  # of an id
+        except (ArgumentError, OverflowError) as error:  # an invalid id
             raise EngineError(f"the engine sends what is no answer: {error}") from None
 
     def _put_limited(self, row: int, output: EngineOutput) -> bool:
-        """Put one id after the other; returns whether the reasoning is too long now."""
+        """Feed one id at a time to the parser; returns whether the reasoning has reached its limit."""
         parser = self.answers.parsers[row]
         logprobs = self._logprobs(output)
         for index, id in enumerate(output.token_ids):
@@ -158,7 +158,7 @@ class EngineRun(ModelRun[Answers]):
         )
 
     def _closed(self, row: int) -> EngineRequest | None:
-        """The request that goes on behind the end of the reasoning, which the model did not write; None: none may."""
+        """End the reasoning and return the request that continues after it; None: the token limit leaves no room."""
         assert self.limit is not None
         self.answers.put_ids(row, self.limit.closer)
         if self._left(row) <= 0:
@@ -180,15 +180,15 @@ class EngineRun(ModelRun[Answers]):
         return TokenLogprob(id, bytes_of(id), found[0], top)
 
     async def _wait_for_room(self) -> None:
-        """Wait until the client has taken some of the deltas; meanwhile the engine's connection fills up."""
+        """Wait until the client has received some of the deltas; meanwhile the engine's connection fills up."""
         while len(self.channel) >= _MOST_WAITING:
-            self._has_room = has_room = self._has_room or asyncio.Event()  # of all answers
+            self._has_room = has_room = self._has_room or asyncio.Event()  # shared by all answers
             if len(self.channel) < _MOST_WAITING:
-                break  # they were taken before the event was there
+                break  # deltas were taken before the event existed
             await has_room.wait()
 
     def taken(self) -> None:
-        """The consumer has taken deltas."""
+        """Resume reading: the consumer has taken deltas."""
         has_room, self._has_room = self._has_room, None
         if has_room is not None:
             with contextlib.suppress(RuntimeError):  # the loop is closed

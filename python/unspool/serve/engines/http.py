@@ -1,4 +1,4 @@
-"""The connection to an engine: its JSON and its events."""
+"""The HTTP connection to an engine: JSON and server-sent events."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ __all__ = ["EngineHttp"]
 
 _CONNECT_S = 5.0
 _ASK_S = 30.0
-# Of an event, and of an error's body.
+# Maximum size of an event or of an error's body.
 _MOST_EVENT_BYTES = 8 * 1024 * 1024
 _MOST_ERROR_BYTES = 64 * 1024
 _MOST_REASON = 600
 
-# Statuses of a request that another engine, or the same one later, may answer.
+# Statuses after which another engine, or the same one later, may answer the request.
 _RETRYABLE = frozenset({429, 502, 503, 504})
-# Statuses that are the client's to mend; 401, 403 and 404 are the operator's.
+# Statuses that the client can fix; 401, 403 and 404 are for the operator.
 _OF_THE_REQUEST = frozenset({400, 413, 422, 429})
 
 _DONE = b"data: [DONE]"
 
-# As aiohttp, without the environment's proxies: an engine is near.
+# Ignores the environment's proxies, as aiohttp does: an engine is near.
 _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
@@ -50,11 +50,11 @@ class EngineHttp:
     """An engine's address.
 
     Args:
-        url: Such as "http://127.0.0.1:8000"; a "/v1" at its end is left out.
+        url: The URL, such as "http://127.0.0.1:8000"; a "/v1" at its end is removed.
         api_key: Sent as a bearer token.
 
     Raises:
-        ArgumentError: It is no URL of HTTP.
+        ArgumentError: It is not an HTTP URL.
     """
 
     def __init__(self, url: str, api_key: str | None = None) -> None:
@@ -70,10 +70,10 @@ class EngineHttp:
         )
 
     def ask(self, path: str, body: Any = None) -> Any:
-        """The JSON of an answer, for a thread.
+        """Return the JSON of a response. Blocks; for use in a thread.
 
         Raises:
-            EngineError: The engine does not answer, or not with JSON.
+            EngineError: The engine does not answer, or its answer is not JSON.
         """
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data, self._headers)
@@ -88,7 +88,7 @@ class EngineHttp:
             raise EngineError(f"the engine at {self.url}{path} answers with no JSON: {error}") from None
 
     async def get(self, path: str) -> None:
-        """Raise EngineError unless the engine answers well."""
+        """Raise EngineError unless the engine answers with success."""
         try:
             timeout = aiohttp.ClientTimeout(total=_ASK_S, sock_connect=_CONNECT_S)
             async with self._session().get(self.url + path, timeout=timeout) as response:
@@ -100,21 +100,21 @@ class EngineHttp:
     async def events(
         self, path: str, body: Any, decoder: msgspec.json.Decoder[T], headers: Mapping[str, str] | None = None
     ) -> AsyncGenerator[T, None]:
-        """The server-sent events of an answer, decoded.
+        """Yield the decoded server-sent events of an answer.
 
         Closing the generator closes the connection, so that the engine stops.
 
         Args:
-            body: What is posted, as JSON.
-            decoder: Of a type with a field `error`.
+            body: The request's body; sent as JSON.
+            decoder: The decoder of an event's type, which needs a field `error`.
 
         Raises:
-            EngineError: The engine does not answer, refuses, breaks off, or sends what is no event.
+            EngineError: The engine does not answer, rejects the request, breaks off, or sends an invalid event.
         """
         posted = self._session().post(
             self.url + path, data=msgspec.json.encode(body), headers=sent_to(self.url, headers or {})
         )
-        del body  # a long prompt's ids
+        del body  # free the ids of a long prompt
         begun = b""
         try:
             async with posted as response:
@@ -169,7 +169,7 @@ class EngineHttp:
 
 
 def _close(session: weakref.ref[aiohttp.ClientSession], loop: asyncio.AbstractEventLoop) -> None:
-    """Close a session whose loop runs till the interpreter's end."""
+    """Close a session whose event loop runs until the interpreter ends."""
     found = session()
     if found is not None and not found.closed and loop.is_running():
         with contextlib.suppress(Exception):
@@ -177,7 +177,7 @@ def _close(session: weakref.ref[aiohttp.ClientSession], loop: asyncio.AbstractEv
 
 
 def _reason(body: bytes) -> str:
-    """What an error's body says: OpenAI's form, FastAPI's, or its text."""
+    """Return the message in an error's body, in OpenAI's form, in FastAPI's form, or as text."""
     text = body.decode("utf-8", "replace")
     try:
         found = json.loads(text)

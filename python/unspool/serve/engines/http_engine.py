@@ -1,4 +1,4 @@
-"""What engines that listen for HTTP have in common."""
+"""The base class of engines that are reached over HTTP."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class HttpEngine(Engine):
     """An engine at an address.
 
     Attributes:
-        health: The path that answers well while the engine can answer.
+        health: The path that answers with success while the engine can answer.
 
     Args:
         http: The address.
@@ -30,17 +30,17 @@ class HttpEngine(Engine):
         self._http: Any = http
 
     def at(self, http: EngineHttp) -> Self:
-        """The same model at another address."""
+        """Return the same engine at another address."""
         other = copy.copy(self)
         other._http = http
         return other
 
     async def check_ready(self) -> None:
-        """As of `Engine`."""
+        """As in `Engine`."""
         await self._http.get(self.health)
 
     async def aclose(self) -> None:
-        """As of `Engine`."""
+        """As in `Engine`."""
         await self._http.aclose()
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""The ids that llama.cpp leaves out of its events: those of tokens that end within a character."""
+"""Finds the ids that llama.cpp leaves out of its events: those of tokens that end within a character."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from unspool._core import Vocabulary
 
 __all__ = ["LeftOutIds"]
 
-# Longer tokens do not end within a character, but for letters before it.
+# Maximum length of a token that is looked up: hardly any longer token ends within a character.
 _MOST_BYTES = 32
-# What is looked at of an event, whatever an engine says: of its text, and how many tokens are matched in number.
+# Limits for one event, whatever the engine sends: bytes of text, and left-out tokens that are matched in exact number.
 _MOST_TEXT = 1024
 _MOST_COUNT = 16
 
@@ -18,11 +18,11 @@ _MOST_COUNT = 16
 class LeftOutIds:
     """Finds ids by their bytes.
 
-    An event comes only where its text is whole characters. Its text is of all tokens since the one before, and its ids
-    are the last token's.
+    llama.cpp sends an event only when its text ends with a whole character. The text is that of all tokens since the
+    previous event, but the ids are those of the last token alone.
 
     Args:
-        vocabulary: The model's.
+        vocabulary: The model's vocabulary.
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
@@ -33,26 +33,28 @@ class LeftOutIds:
                 self._ids.setdefault(data, id)
 
     def find(self, text: str, ids: Sequence[int], count: int) -> list[int]:
-        """The ids before those of an event.
+        """Return the ids that were left out before those of an event.
 
         Args:
-            text: The event's.
-            count: How many ids are left out. If the bytes cannot be so many tokens, the result is shorter or longer.
+            text: The event's text.
+            ids: The event's ids.
+            count: The number of ids that are left out. If no split of the bytes has this number of tokens, the
+                result is shorter or longer.
         """
         data = text.encode("utf-8", "replace")
         own = b"".join(map(self._vocabulary.token_bytes, ids))
         shown = own.decode("utf-8", "replace")
         if own and data.endswith(own):
             data = data[: -len(own)]
-        elif shown and text.endswith(shown):  # bytes that are no character
+        elif shown and text.endswith(shown):  # incomplete characters
             data = text[: -len(shown)].encode("utf-8", "replace")
         data = data[-min(_MOST_BYTES * count, _MOST_TEXT) :]
         return (self._split(data, count) if count <= _MOST_COUNT else []) or self._greedy(data)
 
     def _split(self, data: bytes, count: int) -> list[int]:
-        """The bytes as exactly so many tokens, the longest first; [] if they cannot be."""
+        """Split the bytes into exactly `count` tokens, the longest first; [] if that is impossible."""
         lengths = range(_MOST_BYTES, 0, -1)
-        # From which places so many tokens reach the end, for 0, 1, … tokens.
+        # For 0, 1, … tokens: the positions from which exactly that many tokens reach the end.
         places = [{len(data)}]
         for _ in range(count):
             behind = places[-1]

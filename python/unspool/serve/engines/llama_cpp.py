@@ -29,7 +29,7 @@ _NAMES = {
     "ignore_eos": "ignore_eos",
     "logit_bias": "logit_bias",
 }
-# Its seeds have 32 bits, and the last one means "any".
+# llama.cpp's seeds have 32 bits, and the last one means "any".
 _SEEDS = 2**32 - 1
 _FINISH = {"limit": "length"}
 
@@ -50,7 +50,7 @@ class _Timings(msgspec.Struct):
 
 
 class _Event(msgspec.Struct):
-    """An event of /completion; text is not decoded where ids are read."""
+    """An event of /completion; its text is not decoded if ids are read."""
 
     content: str = ""
     tokens: list[int] = []
@@ -67,7 +67,7 @@ _decoder = msgspec.json.Decoder(_Event)
 
 
 class LlamaCpp(HttpEngine):
-    """Speaks to /completion, with ids in both directions; the KV cache of a slot keeps the prompt's beginning.
+    """Uses /completion with ids in both directions; a slot's KV cache keeps the beginning of the prompt.
 
     Args:
         http: The server's address.
@@ -91,7 +91,7 @@ class LlamaCpp(HttpEngine):
         }
 
     async def generate(self, request: EngineRequest) -> AsyncGenerator[EngineOutput, None]:
-        """As of `Engine`."""
+        """As in `Engine`."""
         top_count, count = request.sampling.logprobs, 0
         headers = session_headers(request.session)
         async for event in self._http.events("/completion", self._body(request), _decoder, headers):
@@ -119,7 +119,7 @@ class LlamaCpp(HttpEngine):
         return body
 
     def tokenize(self, text: str, add_special_tokens: bool) -> list[int] | None:
-        """The ids of a text, by the engine."""
+        """Encode a text with the engine."""
         body = {"content": text, "add_special": add_special_tokens, "parse_special": True}
         found = self._http.ask("/tokenize", body)
         tokens = found.get("tokens") if isinstance(found, dict) else None

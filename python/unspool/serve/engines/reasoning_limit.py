@@ -1,4 +1,4 @@
-"""A bound on the reasoning of an engine's answers: where it is reached, another request goes on behind the reasoning."""
+"""A limit for the reasoning of an engine's answers; at the limit, a second request continues after the reasoning."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ __all__ = ["ReasoningLimit"]
 
 @dataclass(frozen=True)
 class ReasoningLimit:
-    """How much reasoning an answer may have.
+    """The maximum length of an answer's reasoning.
 
     Attributes:
-        most: Its most tokens.
-        closer: The ids that end it.
-        grammar_behind: Returns the grammar of an answer behind these ids.
+        most: Maximum number of reasoning tokens.
+        closer: The ids that end the reasoning.
+        grammar_behind: Returns the grammar of an answer that continues these ids.
     """
 
     most: int
@@ -26,11 +26,11 @@ class ReasoningLimit:
     grammar_behind: Callable[[Sequence[int]], Grammar | None]
 
     def go_on(self, request: EngineRequest, written: Sequence[int]) -> EngineRequest:
-        """The request that goes on.
+        """Return the request that continues an answer after its reasoning.
 
         Args:
-            request: The answer's first one.
-            written: All ids of the answer, with the end of the reasoning.
+            request: The first request of the answer.
+            written: All ids of the answer so far, with the end of the reasoning.
         """
         behind = [*(request.prompt_ids or ()), *written]
         sampling = request.sampling

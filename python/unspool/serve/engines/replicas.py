@@ -1,4 +1,4 @@
-"""Several engines with the same model: which of them answers, and what happens if it does not."""
+"""Several engines with the same model: chooses which one answers, and asks another if it fails."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from unspool.serve.engines.engine import Engine, EngineOutput, EngineRequest
 
 __all__ = ["Replicas"]
 
-# Before the same engines are asked once more, in seconds.
+# Seconds to wait before each round over the engines.
 _PAUSES_S = (0.0, 0.2)
 
 
 class Replicas(Engine):
-    """One engine of several, or of one.
+    """One or more engines that act as one.
 
-    A conversation stays with the replica that has its beginning in the cache, as long as that answers. Until an answer's
-    first token, another replica is asked if one fails; then the same again, once.
+    A conversation stays with the replica that has its beginning in the cache, as long as that replica answers. If a
+    replica fails before an answer's first token, the next one is asked. If all fail, all are asked once more.
 
     Args:
-        engines: One or more.
+        engines: One or more engines.
     """
 
     def __init__(self, engines: Sequence[Engine]) -> None:
@@ -37,7 +37,7 @@ class Replicas(Engine):
         self._is_down = [False] * len(engines)
 
     async def generate(self, request: EngineRequest) -> AsyncGenerator[EngineOutput, None]:
-        """As of `Engine`."""
+        """As in `Engine`."""
         problem: EngineError | None = None
         for pause_s in _PAUSES_S:
             await asyncio.sleep(pause_s)
@@ -61,7 +61,7 @@ class Replicas(Engine):
         raise problem
 
     def _order(self, session: str) -> list[int]:
-        """The replicas that answer first, each conversation in an order of its own."""
+        """Return the replicas' indices in the order in which to ask them; it depends on the conversation."""
         places = range(len(self.engines))
         return sorted(places, key=lambda place: (self._is_down[place], _hash(f"{session} {place}")))
 
@@ -73,7 +73,7 @@ class Replicas(Engine):
             raise next(problem for problem in found if problem is not None)
 
     def tokenize(self, text: str, add_special_tokens: bool) -> list[int] | None:
-        """The ids of a text, by the first that answers."""
+        """Encode a text with the first replica that answers."""
         problem: EngineError | None = None
         for place in self._order(""):
             try:
@@ -84,7 +84,7 @@ class Replicas(Engine):
         raise problem
 
     async def aclose(self) -> None:
-        """As of `Engine`."""
+        """As in `Engine`."""
         for engine in self.engines:
             await engine.aclose()
 

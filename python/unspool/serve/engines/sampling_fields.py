@@ -1,4 +1,4 @@
-"""The sampling parameters under an engine's names."""
+"""Sampling parameters under an engine's names."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from unspool.generation.sampling_params import SamplingParams
 
 __all__ = ["sampling_fields"]
 
-# What is done here, or said in another place of a request.
+# Parameters that unspool handles itself, or that stand elsewhere in a request.
 _OURS = frozenset({
     "max_reasoning_tokens", "n", "stop", "include_stop", "stop_token_ids", "skip_special_tokens", "logprobs",
 })  # fmt: skip
 
 
 def sampling_fields(sampling: SamplingParams, names: Mapping[str, str]) -> dict[str, Any]:
-    """The fields of a request for the parameters that are set.
+    """Return the fields of a request for the parameters that are set.
 
     Args:
-        names: The engine's names by ours; those that have none are not supported.
+        names: The engine's name of each parameter; the engine does not support parameters that are missing here.
 
     Raises:
-        ArgumentError: A parameter is set that the engine does not have.
+        ArgumentError: The engine does not support a parameter that is set.
     """
     found = {}
     for item in fields(sampling):

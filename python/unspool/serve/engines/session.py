@@ -1,4 +1,4 @@
-"""Which conversation a request belongs to, for routers that keep its turns at the replica with its prefix in the cache."""
+"""A conversation's id, by which routers send all its turns to the replica that has its prefix in the cache."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 __all__ = ["session_headers", "session_of"]
 
-# Ray Serve's and that of vLLM's routers, which are told its name; that of SGLang's gateway.
+# The header of Ray Serve and of vLLM's routers (its name is set in their configuration), and that of SGLang's gateway.
 _HEADERS = ("x-session-id", "x-smg-routing-key")
 
 _INSTRUCTIONS = ("system", "developer")
@@ -17,14 +17,15 @@ _DIGITS = re.compile(r"\d+")
 
 
 def session_of(prompt: Any) -> str:
-    """A name for the conversation, the same at each of its turns and in each process.
+    """Return a name for the conversation that is the same at each of its turns and in each process.
 
-    It is a hash of the texts from the beginning to the first message that is no instruction: a turn adds messages behind it.
-    Digits of instructions do not count, since agents write the time there. A conversation whose beginning was replaced by
-    a summary has another name; what an engine has of its prefix is then of no use either.
+    The name is a hash of the texts from the beginning up to and including the first message that is not an
+    instruction; later turns add messages after it. Digits in instructions are ignored, since agents write the time
+    there. If a summary replaces the beginning of a conversation, the name changes; an engine's cached prefix is
+    useless then, too.
 
     Args:
-        prompt: Messages. A text or token ids show no turns: each is a conversation.
+        prompt: Messages; or a text or token ids, which are a conversation of their own.
     """
     digest = hashlib.blake2b(digest_size=16)
     for role, text in _beginning(prompt):
@@ -34,7 +35,7 @@ def session_of(prompt: Any) -> str:
 
 
 def session_headers(session: str) -> dict[str, str]:
-    """The headers by which routers know it."""
+    """Return the headers by which routers recognise the conversation."""
     return dict.fromkeys(_HEADERS, session) if session else {}
 
 

@@ -53,7 +53,7 @@ _decoder = msgspec.json.Decoder(_Chunk)
 
 
 class SgLang(HttpEngine):
-    """Speaks to /generate, with ids in both directions; its radix cache keeps prompts.
+    """Uses /generate with ids in both directions; SGLang's radix cache keeps prompts.
 
     Args:
         http: The server's address.
@@ -71,7 +71,7 @@ class SgLang(HttpEngine):
         self.context_length = server.get("context_length") or server.get("max_req_input_len")
 
     async def generate(self, request: EngineRequest) -> AsyncGenerator[EngineOutput, None]:
-        """As of `Engine`."""
+        """As in `Engine`."""
         seen, headers = _Seen(), session_headers(request.session)
         async for chunk in self._http.events("/generate", self._body(request), _decoder, headers):
             yield seen.output(chunk, request.sampling.logprobs)
@@ -99,7 +99,7 @@ class SgLang(HttpEngine):
 
 
 def _ask_first(http: EngineHttp, *paths: str) -> dict[str, Any]:
-    """What the first path that there is says: versions differ in their names. {}: there is none."""
+    """Return the answer of the first path that exists; the names differ between versions. {}: no path exists."""
     for path in paths:
         try:
             found = http.ask(path)
@@ -112,13 +112,13 @@ def _ask_first(http: EngineHttp, *paths: str) -> dict[str, Any]:
 
 
 class _Seen:
-    """What of an answer has come. A chunk has all of it, or, by an option of the server, only what is new."""
+    """Counts the part of an answer that has arrived: chunks repeat it, unless a server option makes them incremental."""
 
     def __init__(self) -> None:
         self._id_count = self._logprob_count = self._text_length = 0
 
     def output(self, chunk: _Chunk, top_count: int | None) -> EngineOutput:
-        """What is new in a chunk."""
+        """Return the new part of a chunk."""
         meta = chunk.meta_info
         total = meta.completion_tokens
         is_whole = total is None or len(chunk.output_ids) == total
@@ -141,7 +141,7 @@ class _Seen:
         )
 
     def _logprobs(self, meta: _Meta, count: int, top_count: int) -> list[EngineLogprob]:
-        """The last ones: those of the chunk's ids."""
+        """Return the last `count` log-probabilities, which belong to the chunk's ids."""
         found = (meta.output_token_logprobs or [])[-count:] if count else []
         tops = (meta.output_top_logprobs or [])[-count:] if count else []
         made: list[EngineLogprob] = []

@@ -21,7 +21,7 @@ _MOST_DIGITS = 20
 
 
 class VLlm(Completions):
-    """Speaks to vLLM's /v1/completions, with ids in both directions."""
+    """Uses vLLM's /v1/completions with ids in both directions."""
 
     label = "vLLM"
     health = "/health"
@@ -48,7 +48,7 @@ class VLlm(Completions):
 
 
 def _logprobs(found: Logprobs, top_count: int) -> list[EngineLogprob]:
-    """Those of a chunk's ids, whose names are "token_id:17"."""
+    """Return the log-probabilities of a chunk's ids, whose names have the form "token_id:17"."""
     tops = found.top_logprobs or [None] * len(found.tokens)
     made: list[EngineLogprob] = []
     for value, top in zip(found.token_logprobs, tops, strict=False):
