@@ -1,4 +1,4 @@
-"""One request's answer: its turn, its model, its bytes, and the end that always comes."""
+"""Answers a request: waits for its turn, runs the model, sends the bytes, and always ends the response."""
 
 from __future__ import annotations
 
@@ -44,23 +44,23 @@ _log = logging.getLogger("unspool.serve")
 _EVENT_STREAM = {
     "content-type": "text/event-stream; charset=utf-8",
     "cache-control": "no-cache",
-    "x-accel-buffering": "no",  # nginx would gather the events
+    "x-accel-buffering": "no",  # keeps nginx from buffering the events
 }
 
 
 _DIALECTS: dict[str, Dialect] = {"messages": "anthropic", "google": "google"}
 
-# Before the first event: a `ping` would come before Messages' own.
+# Keep-alive bytes before the first event. A `ping` event would precede the first event of Messages.
 _COMMENT = b": keep-alive\n\n"
-# Google's protocol has no comments; as `WireWriter.keep_alive`.
+# Google's protocol has no comments; the same bytes as `WireWriter.keep_alive`.
 _SILENCE = b"\n\n"
 
 
 class Answer:
-    """An ASGI response that generates while it is sent.
+    """An ASGI response that is sent while the model generates it.
 
-    Before the first byte an error has its HTTP status; after it, it is the protocol's own error event. A
-    client that leaves cancels the generation, whether it waits for its turn, for a body or for events.
+    An error before the first byte has its HTTP status; a later one is the protocol's own error event. If the
+    client disconnects, the generation is cancelled, whether the client waits for its turn, a body or events.
     """
 
     def __init__(
@@ -75,10 +75,10 @@ class Answer:
         self._dialect = _DIALECTS.get(request.protocol, "openai")
         self._choices_with_calls: set[int] = set()
         self._has_schemas = has_schemas(request)
-        # The status is sent; events may be sent.
+        # Whether the status has been sent, and whether events may have been sent.
         self._has_begun = False
         self._has_events = False
-        # The writer of a stream whose end has not been sent, with its first bytes until they are sent.
+        # The writer of a stream that has not ended, and its first bytes until they are sent.
         self._open_writer: WireWriter | None = None
         self._begun = b""
         self._is_whole = False
@@ -99,7 +99,7 @@ class Answer:
                     try:
                         await self._run(scope, receive, send)
                     except Exception as error:
-                        # Before the first event; after it `_send_events` has reported the error.
+                        # Raised before the first event; `_send_events` reports later errors.
                         await self._refuse(error, scope, receive, send)
                 if running.cancelled_caught and not self._is_whole:
                     await self._cut_off(scope, receive, send)
@@ -110,7 +110,7 @@ class Answer:
                 self._recording.end()
 
     async def _cut_off(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """The end of an answer that outlives the time to drain."""
+        """End an answer that still runs after the time to drain."""
         error = ApiError(
             503,
             "the server is stopping and has cut this answer off; try again",
@@ -147,7 +147,7 @@ class Answer:
                     self._request.keep(body)
                     self._is_whole = True
                     await Response(body, media_type="application/json")(scope, receive, send)
-        finally:  # also if the client has left: its model stops
+        finally:  # stops the model, also if the client has disconnected
             await stream.aclose()
             self._metrics.got_result(stream.result)
 
@@ -162,7 +162,7 @@ class Answer:
             yield
         finally:
             filling.cancel()
-            # Its exception, if the client has left, is raised again by the next event.
+            # If the client has disconnected, sending the next event raises the same exception.
             await asyncio.gather(filling, return_exceptions=True)
 
     async def _fill_silence(self, send: Send) -> None:
@@ -209,7 +209,7 @@ class Answer:
         return writer.body(usage_of(result), stop_sequence=result.stop_reason)
 
     async def _send_events(self, stream: DeltaStream, beats: AsyncGenerator[bool, None], send: Send) -> None:
-        # An error that comes before the first token, or before patience ends, still has its status.
+        # An error before the first token or the first keep-alive still has its HTTP status.
         is_ready = await anext(beats, None)
         writer = self._writer(stream.usage.prompt_tokens)
         await self._begin_events(send)
@@ -232,7 +232,7 @@ class Answer:
         await send({"type": "http.response.body", "body": last, "more_body": False})
 
     async def _write(self, stream: DeltaStream, writer: WireWriter) -> bytes:
-        """The bytes of what is ready."""
+        """Return the bytes of the deltas that are ready."""
         self._metrics.got_deltas(stream.held_bytes)
         if not (self._request.tools.must_call or self._has_schemas):
             return stream.drain_to(writer)
@@ -246,7 +246,7 @@ class Answer:
         return stream.write_to(writer, deltas)
 
     def _check_calls(self, stream: DeltaStream, deltas: list[Delta]) -> None:
-        """An answer without the call that it must have is an error, before its finish."""
+        """Raise ApiError before the finish of an answer that lacks its required call."""
         counts = "tool_call_end" if self._incomplete_calls == "withhold" else "tool_call_begin"
         for delta in deltas:
             if delta.kind == counts and delta.status in (None, "complete"):
@@ -273,7 +273,7 @@ class Answer:
             extra=request.echo,
             incomplete_calls=self._incomplete_calls,
             prompt_token_count=prompt_token_count,
-            # The other protocols have calls of functions only.
+            # Only these protocols have calls of custom tools.
             custom_tools=request.tools.custom
             if request.protocol in ("chat_completions", "responses")
             else (),
@@ -281,14 +281,14 @@ class Answer:
         )
 
     def _fail(self, writer: WireWriter, error: Exception) -> bytes:
-        """The protocol's error event."""
+        """Return the protocol's error event."""
         self._metrics.status = "error"
         sent = as_api_error(error)
         _log_failure(error, sent)
         return writer.fail(sent.message, type=error_type(sent.status, self._dialect), code=sent.code)
 
     async def _refuse(self, error: Exception, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._has_events:  # the client could not be written to
+        if self._has_events:  # too late for a status
             return
         if self._has_begun:
             last = self._fail(self._writer(0), error)

@@ -1,4 +1,4 @@
-"""The errors that a client gets if a request cannot be served, in its protocol's own form."""
+"""Error responses for requests that cannot be served, in the form of each protocol."""
 
 from __future__ import annotations
 
@@ -76,26 +76,26 @@ class ApiError(Exception):
         self.details = details
 
 
-# Of a message that holds a client's value. What to do stands at the end.
+# Characters that are kept of a message with a client's value. The end says what to do.
 _LONGEST_BEGIN, _LONGEST_END = 1500, 500
 
 
 def shortened(text: str) -> str:
-    """The text for a response or the log: a long one without its middle."""
+    """Shorten a text for a response or the log: the middle of a long one is left out."""
     if len(text) > _LONGEST_BEGIN + _LONGEST_END:
         text = f"{text[:_LONGEST_BEGIN]} … {text[-_LONGEST_END:]}"
-    # An exception's text may contain lone surrogates, as in a file's name; they are escaped.
+    # An exception's text may contain lone surrogates, for example in a file's name; they are escaped.
     return text.encode(errors="backslashreplace").decode()
 
 
 def traceback_of(error: BaseException) -> str:
-    """The exception for the log, whose message may hold a client's value."""
+    """Return the traceback for the log, shortened, since its message may hold a client's value."""
     lines = traceback.format_exception(type(error), error, error.__traceback__)
     return "".join(map(shortened, lines)).rstrip()
 
 
 def dialect_of(path: str) -> Dialect:
-    """The protocol whose errors a path's clients read."""
+    """Return the protocol in which a path's clients expect errors."""
     if path.startswith("/v1beta/") or path.endswith(
         (":generateContent", ":streamGenerateContent", ":countTokens")
     ):
@@ -104,7 +104,7 @@ def dialect_of(path: str) -> Dialect:
 
 
 def error_type(status: int, dialect: Dialect) -> str:
-    """The error type of a status."""
+    """Return the error type of a status."""
     if dialect == "anthropic":
         return _ANTHROPIC_TYPES.get(status, "api_error" if status >= 500 else "invalid_request_error")
     if dialect == "google":
@@ -113,7 +113,7 @@ def error_type(status: int, dialect: Dialect) -> str:
 
 
 def error_response(error: ApiError, dialect: Dialect) -> JSONResponse:
-    """The whole response."""
+    """Return the HTTP response for an error."""
     kind = error_type(error.status, dialect)
     body: dict[str, Any]
     request_id = current_request_id.get()
@@ -132,10 +132,10 @@ def error_response(error: ApiError, dialect: Dialect) -> JSONResponse:
 
 
 def as_api_error(error: BaseException) -> ApiError:
-    """The error response for a model's exception.
+    """Return the error response for a model's exception.
 
-    An argument that the model rejects is 400; any other exception is 500. Its text is included, since the
-    operator is usually the client too.
+    An argument that the model rejects is a 400; any other exception is a 500. The exception's text is included,
+    since the client usually is the operator.
     """
     if isinstance(error, ApiError):
         return error

@@ -1,4 +1,4 @@
-"""`ApiServer`: the server as EasyDeL's users know it."""
+"""`ApiServer`: the server, with the interface that EasyDeL's users know."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _log = logging.getLogger("unspool.serve")
 _KEEP_CONNECTION_S = 5
 # Time to send the error events of answers that are cut off, in seconds.
 LAST_EVENTS_S = 5
-# Names of models in the line that is logged when the server is ready.
+# Maximum number of models that the log line of a ready server names.
 _MOST_SHOWN = 8
 
 
@@ -42,10 +42,10 @@ class ApiServer:
     """Serves models over HTTP: an OpenAI-compatible API, and Anthropic's Messages.
 
     Args:
-        models: Models by name (`StreamGenerator`s, or what streams like one); or one model, which is served
-            under its `inference_name`; or a function that gives either, called in a thread while the server
-            already answers /liveness.
-        max_workers: How many answers are generated at a time.
+        models: Models by name (`StreamGenerator`s, or objects that stream like one); or one model, which is served
+            under its `inference_name`; or a function that returns either. The function is called in a thread
+            while the server already answers /liveness.
+        max_workers: Maximum number of answers that are generated at a time.
         options: All other settings.
         routes: Further routes of Starlette's, after the API's own.
 
@@ -81,18 +81,18 @@ class ApiServer:
         ssl_keyfile: str | None = None,
         ssl_certfile: str | None = None,
     ) -> None:
-        """Serve until SIGINT or SIGTERM. Running answers then have `drain_timeout_s` to end; new requests get 503.
+        """Serve until SIGINT or SIGTERM. Then running answers have `drain_timeout_s` to end, and new requests get 503.
 
         Args:
             host: The address to listen on; "127.0.0.1" for this machine alone.
-            port: 0 for a free one, see `port`.
-            metrics_port: Where Prometheus finds the metrics too; None: the port after `port`; -1: nowhere
-                else than on /metrics.
+            port: The port; 0: a free one, which the property `port` returns.
+            metrics_port: A second port that serves the metrics to Prometheus; None: the port after `port`; -1:
+                none, the metrics are only at /metrics.
             log_level: uvicorn's: "critical", "error", "warning", "info", "debug" or "trace".
             ssl_keyfile, ssl_certfile: PEM files, for HTTPS.
 
         Raises:
-            ArgumentError: Only one of the two TLS files is given, or there is no such log level.
+            ArgumentError: Only one of the two TLS files is given, or the log level is unknown.
             BaseException: The exception of the loading function.
         """
         state = self.app.state.server
@@ -114,7 +114,7 @@ class ApiServer:
             state,
             on_start=self._on_start,
         )
-        self._server.should_exit = state.is_stopping  # `stop` was called before
+        self._server.should_exit = state.is_stopping  # true if `stop` has been called already
         metrics = None
         if metrics_port != -1:
             metrics = start_http_server(metrics_port, host, registry=state.metrics.registry)
@@ -158,7 +158,7 @@ class ApiServer:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server. It listens until running answers end, so that new requests get 503."""
+    """uvicorn's server, which keeps listening until running answers have ended, so that new requests get 503."""
 
     def __init__(self, config: uvicorn.Config, state: ServerState, on_start: Callable[[], object]) -> None:
         super().__init__(config)
@@ -200,10 +200,10 @@ class _Server(uvicorn.Server):
 def uvicorn_settings(
     options: ServeOptions, log_level: str, ssl_keyfile: str | None, ssl_certfile: str | None
 ) -> dict[str, Any]:
-    """The arguments of `uvicorn.Config` that do not depend on how the app is run.
+    """Return the arguments of `uvicorn.Config` that do not depend on how the app is run.
 
     Raises:
-        ArgumentError: As of `ApiServer.fire`.
+        ArgumentError: As in `ApiServer.fire`.
     """
     if (ssl_keyfile is None) != (ssl_certfile is None):
         missing = "ssl_keyfile" if ssl_keyfile is None else "ssl_certfile"
@@ -212,7 +212,7 @@ def uvicorn_settings(
         levels = ", ".join(uvicorn.config.LOG_LEVELS)
         raise ArgumentError(f"log_level is '{log_level}'; use one of {levels}")
     return {
-        "log_level": "warning" if log_level == "info" else log_level,  # its lines repeat ours
+        "log_level": "warning" if log_level == "info" else log_level,  # uvicorn's lines would repeat ours
         "log_config": _log_config(log_level),
         "access_log": False,  # `RequestIds` logs each request
         "h11_max_incomplete_event_size": options.max_header_bytes,
@@ -223,12 +223,12 @@ def uvicorn_settings(
 
 
 def address_of(host: str, is_https: bool) -> str:
-    """A server's URL, without its port."""
+    """Return a server's URL without its port."""
     return f"{'https' if is_https else 'http'}://{f'[{host}]' if ':' in host else host}"
 
 
 def _log_config(log_level: str) -> dict[str, Any]:
-    """uvicorn's logging, with this server's logger; its lines go to handlers of the program's own if it has some."""
+    """Return uvicorn's logging configuration with this server's logger; the program's own handlers take precedence."""
     config = copy.deepcopy(uvicorn.config.LOGGING_CONFIG)
     handlers = [] if logging.getLogger().hasHandlers() else ["default"]
     level = uvicorn.config.LOG_LEVELS[log_level]
@@ -241,7 +241,7 @@ def _is_model(value: Any) -> bool:
 
 
 def _by_name(models: Any) -> Mapping[str, Any]:
-    """Models by name, of a mapping or a single one."""
+    """Return a mapping of models, or one model, as models by name."""
     if models is None:
         raise ArgumentError("there is no model; pass a StreamGenerator, models by name, or a function")
     if _is_model(models):
@@ -252,7 +252,7 @@ def _by_name(models: Any) -> Mapping[str, Any]:
         )
     if not models:
         raise ArgumentError("there is no model; the mapping is empty")
-    if type(models) is dict:  # another mapping may make its models when asked
+    if type(models) is dict:  # another mapping may create its models on access
         for name, model in models.items():
             if not isinstance(name, str) or not _is_model(model):
                 raise TypeError(
@@ -264,13 +264,13 @@ def _by_name(models: Any) -> Mapping[str, Any]:
 
 
 def _name(model: Any) -> str:
-    """The model's own name, else its folder's or repository's."""
+    """Return the model's own name, or else that of its folder or repository."""
     name = getattr(model, "inference_name", None)
     return str(name or model_name(getattr(model, "model", None)) or "model")
 
 
 def summary_of(address: str, models: Mapping[str, Any]) -> str:
-    """The address, and what is served there."""
+    """Return a line with the address and what is served there."""
     names = list(models)
     if type(models) is dict and len(names) <= _MOST_SHOWN:
         served = "; ".join(f"model {name}{_facts_of(model)}" for name, model in models.items())

@@ -62,11 +62,11 @@ def create_app(
     on_failure: Callable[[], None] | None = None,
     on_ready: Callable[[], None] | None = None,
 ) -> Starlette:
-    """An application that answers for these models.
+    """Create an application that serves these models.
 
     Args:
-        models: By the name that clients ask for: `StreamGenerator`s, or what streams like one
-            (`ServedModel`). A function that returns them runs in a thread at the start; /readiness returns
+        models: Models by the name that clients request: `StreamGenerator`s, or objects that stream like one
+            (`ServedModel`). A function that returns them runs in a thread at start-up; /readiness returns
             503 until then.
         options: The server's settings.
         routes: Further routes.
@@ -93,7 +93,8 @@ def create_app(
     answers = [Route(path, _endpoint(reader), methods=["POST"]) for path, reader in _READERS.items()]
     answers.append(Route("/v1/responses", _respond, methods=["POST"]))
     api = [*answers, *_google_routes(), *model_routes(), *tokenizing_routes(), *response_routes()]
-    # With keys, the page's own paths need none. A further route may stand there: then the page is left out.
+    # The playground's own paths need no API key, and a further route could have one of them. So with both keys and
+    # further routes there is no playground.
     has_page = not (options.api_keys and routes)
     page = playground_routes(has_chat=True, needs_key=bool(options.api_keys)) if has_page else []
     app = Starlette(
@@ -116,7 +117,7 @@ def create_app(
 
 
 def _cross_origin(options: ServeOptions) -> list[Middleware]:
-    """CORS for the allowed origins; a browser's preflight needs no key."""
+    """Return the CORS middleware for the allowed origins; a browser's preflight needs no key."""
     if not options.allowed_origins:
         return []
     return [
@@ -153,14 +154,14 @@ async def _load(
 
 
 async def _open(models: Mapping[str, Any], stack: contextlib.AsyncExitStack) -> None:
-    """Enter the lifespans of models that have one; a mapping that makes its models when asked has none."""
+    """Enter the lifespans of models that have one; a mapping that creates its models on access has none."""
     for model in models.values() if type(models) is dict else ():
         if (lifespan := getattr(model, "lifespan", None)) is not None:
             await stack.enter_async_context(lifespan())
 
 
 async def _report(request: Request, error: Exception) -> Response:
-    """Starlette's errors and ours, in the path's protocol."""
+    """Return the response to an error, Starlette's or ours, in the path's protocol."""
     path = request.url.path
     if isinstance(error, HTTPException):
         messages = {404: f"this server has no path {path}", 405: f"{path} does not accept {request.method}"}
@@ -177,7 +178,7 @@ def _endpoint(reader: Callable[[Any], GenerationRequest]) -> Callable[[Request],
 
 
 async def _respond(request: Request) -> Any:
-    """Stored items are read with the body's."""
+    """Read the body, with the stored items that it continues."""
     store = state_of(request).responses
     return await _answer(request, store.reader(key_of(request)), is_slow=store.is_on)
 
@@ -185,14 +186,14 @@ async def _respond(request: Request) -> Any:
 async def _answer(request: Request, reader: Callable[[Any], GenerationRequest], is_slow: bool = False) -> Any:
     state = state_of(request)
     state.check_ready()
-    state.limits.check_room()  # before the body is read
+    state.limits.check_room()  # reject early, before the body is read
     read = await read_body(request, reader, is_slow=is_slow)
     model = await state.find_model(read.model)
     return Answer(state, read, model, request.scope["unspool.metrics"])
 
 
 def _google_routes() -> list[Route]:
-    """Google's verbs, whose model is in the path."""
+    """Return the routes of Google's methods, which have the model's name in the path."""
 
     async def generate(request: Request) -> Any:
         name = request.path_params["name"]
@@ -204,7 +205,7 @@ def _google_routes() -> list[Route]:
 
     def route(path: str, endpoint: Callable[[Request], Awaitable[Any]]) -> Route:
         async def labelled(request: Request) -> Any:
-            # The model has a label of its own.
+            # The metrics have the model in a separate label.
             request.scope["unspool.metrics"].endpoint = path.replace(":path", "")
             return await endpoint(request)
 

@@ -1,4 +1,4 @@
-"""From a request to a running model, and the usage of its answer, for every kind of server."""
+"""Starts the model for a request, and reports the usage of its answer; for every kind of server."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def begin_answer(
             no limit.
         reasoning_field: The name of reasoning in deltas.
         stop_in: Where stop strings count, unless the request sets it.
-        strict_markers: As of `ServeOptions`.
+        strict_markers: As in `ServeOptions`.
 
     Raises:
-        ArgumentError: The request cannot be honoured.
+        ArgumentError: The model cannot fulfil the request.
         ApiError: 400, the format is unknown, or the model has no log-probabilities or no chat template.
     """
     if request.format is not None or request.reasoning is not None:
@@ -63,7 +63,7 @@ def begin_answer(
         reasoning_field=reasoning_field,
         # Defaults are not passed: a model may not know these options.
         **({} if stop_in == "content" else {"stop_in": stop_in}),
-        # Without a format, no marker counts.
+        # Without a format there are no markers.
         **({"strict_markers": True} if strict_markers and not request.raw else {}),
         **answer_options(model, request.response, request.prefill),
         **({} if getattr(model, "context_length", None) is None else {"within_context": True}),
@@ -80,11 +80,11 @@ def begin_answer(
 
 
 def template_kwargs_of(model: Any, request: GenerationRequest) -> dict[str, Any]:
-    """The chat template's variables: the request's own, and those for its reasoning fields.
+    """Return the chat template's variables: the request's own, and those for its reasoning fields.
 
     Raises:
         ArgumentError: The template does not read a variable, or the effort is unknown.
-        ApiError: 400, there is no switch of reasoning, and requests are strict.
+        ApiError: 400, the template has no switch for reasoning, and requests are strict.
     """
     template_kwargs: dict[str, Any] = {}
     thinking = None if request.thinking is None else "medium" if request.thinking else "none"
@@ -104,7 +104,7 @@ def template_kwargs_of(model: Any, request: GenerationRequest) -> dict[str, Any]
     return template_kwargs
 
 
-# The effort's field, where it has another name.
+# The name of the effort's field in protocols where it is not "reasoning_effort".
 _EFFORT_FIELDS = {
     "responses": "reasoning.effort",
     "messages": "output_config.effort",
@@ -113,7 +113,7 @@ _EFFORT_FIELDS = {
 
 
 def _with_format(model: Any, format: str | None, reasoning: str | None) -> Any:
-    """The model, read in the formats of these names."""
+    """Return the model with its answers parsed in the formats of these names."""
     if not hasattr(model, "with_format"):
         raise ArgumentError("this model is read in one format; leave tool_parser and reasoning_parser out")
     try:
@@ -124,7 +124,7 @@ def _with_format(model: Any, format: str | None, reasoning: str | None) -> Any:
 
 
 def usage_of(result: StreamResult) -> dict[str, Any]:
-    """Token counts and times."""
+    """Return the token counts and times of an answer."""
     metrics = result.metrics
     usage: dict[str, Any] = {
         "prompt_tokens": result.usage.prompt_tokens,

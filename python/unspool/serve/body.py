@@ -1,4 +1,4 @@
-"""A request's body as JSON, within the server's limits."""
+"""Reads a request's body as JSON, within the server's limits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _T = TypeVar("_T")
 # Longer bodies are parsed in a thread, one at a time: the parsed objects need many times the bytes.
 _LONG_BYTES = 64 * 1024
 
-# Lists of numbers, which no template walks.
+# Fields that may be long lists of token ids, which no template iterates over.
 _ID_FIELDS = ("prompt", "tokens")
 
 
@@ -33,8 +33,8 @@ async def read_body(request: Request, read: Callable[[Any], _T], *, is_slow: boo
         is_slow: `read` reads more than the body, so it runs in a thread.
 
     Raises:
-        ApiError: 408, the body is late; 413, it is too long; 415, the content type is another; 422, it is not JSON, or
-            has lone surrogates; or an error of `read`.
+        ApiError: 408, the body is late; 413, it is too long; 415, the content type is not JSON; 422, it is not JSON, or
+            has lone surrogates. Errors of `read` pass through.
     """
     state = state_of(request)
     _check_type(request)
@@ -53,7 +53,7 @@ async def read_body(request: Request, read: Callable[[Any], _T], *, is_slow: boo
 
 
 def _check_type(request: Request) -> None:
-    """A page of another site can send text without a preflight; JSON it cannot. Nothing is decompressed."""
+    """Require JSON, which a page of another site cannot send without a preflight; reject compressed bodies."""
     given = request.headers.get("content-type", "")
     kind = given.partition(";")[0].strip().lower()
     if kind != "application/json":
@@ -98,7 +98,7 @@ async def _receive(request: Request, options: ServeOptions) -> bytearray:
     return raw
 
 
-# The rest of the body is not read.
+# Closes the connection, because the rest of the body is not read.
 _CLOSE = {"Connection": "close"}
 
 
@@ -114,7 +114,7 @@ def _load(raw: bytearray) -> Any:
 
 
 def _check_count(data: Any, most: int) -> None:
-    """Count the items of each list, with the parts of each message."""
+    """Raise ApiError 413 if a list, counted with the parts of each message, has more than `most` items."""
     for name, items in data.items() if isinstance(data, dict) else ():
         if not isinstance(items, list) or name in _ID_FIELDS:
             continue

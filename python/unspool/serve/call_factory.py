@@ -1,4 +1,4 @@
-"""A model from "module:function"."""
+"""Gets a model from "module:function"."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ __all__ = ["call_factory"]
 
 
 def call_factory(path: str, folder: str | None = None) -> Any:
-    """Import a function and call it for a model.
+    """Import a function and return the model that it returns.
 
     Args:
         path: "module:function"; the function takes no arguments and returns a `ServedModel`.
-        folder: Where the module is looked for first.
+        folder: The folder that is searched for the module first.
 
     Raises:
-        ArgumentError: The path has another form, there is no such function, or what it returns cannot stream.
-        BaseException: What the module or the function raises.
+        ArgumentError: The path has another form, the function does not exist, or its result cannot stream.
+        BaseException: The module or the function raises it.
     """
     module, _, name = path.partition(":")
     if not (module and name.isidentifier()):

@@ -54,7 +54,7 @@ class ChatRequest(ChatFields, kw_only=True):
 
 
 def read_chat_request(data: Any) -> GenerationRequest:
-    """A body of chat completions."""
+    """Read a body of chat completions."""
     body = take(ChatRequest, data)
     longest, older = body.max_completion_tokens, body.max_tokens
     if longest is not None and older is not None and longest != older:
@@ -85,7 +85,7 @@ def read_chat_request(data: Any) -> GenerationRequest:
 
 
 def _continues(body: ChatRequest) -> bool:
-    """Whether the answer continues the last message, by vLLM's two fields for it."""
+    """Whether the answer continues the last message, according to vLLM's two fields for this."""
     if body.continue_final_message and body.add_generation_prompt:
         message = "'continue_final_message' and 'add_generation_prompt' exclude one another; send one of them"
         raise ApiError(400, message, code="invalid_argument", param="add_generation_prompt")

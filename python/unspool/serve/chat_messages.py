@@ -1,4 +1,4 @@
-"""Messages of chat completions, and what chat templates read of them."""
+"""Messages of chat completions, and their conversion for chat templates."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["ChatMessage", "call_of", "custom_call_of", "read_chat"]
 
 
 class CalledFunction(SentBack, kw_only=True):
-    """SDKs send back further fields of an answer, such as `parsed_arguments`."""
+    """A called function. SDKs send it back with further fields of the answer, such as `parsed_arguments`."""
 
     name: str
     arguments: str | None = None
@@ -28,7 +28,7 @@ class CalledCustom(SentBack, kw_only=True):
 
 
 class ToolCall(SentBack, kw_only=True):
-    """A call of an earlier answer."""
+    """A call from an earlier answer."""
 
     id: str
     type: Annotated[Any, refused("function", "custom", why="calls are to functions and custom tools")] = (
@@ -74,10 +74,10 @@ ChatMessage = SystemMessage | DeveloperMessage | UserMessage | AssistantMessage 
 
 
 def read_chat(messages: Sequence[Message], path: str = "messages") -> list[dict[str, Any]]:
-    """Messages as chat templates read them: contents as text, arguments as objects.
+    """Convert messages to the form that chat templates read: contents as text, arguments as objects.
 
     Raises:
-        ApiError: 400 for no messages.
+        ApiError: 400, there are no messages.
     """
     if not messages:
         raise ApiError(400, f"'{path}' is empty; send at least one message", param=path)
@@ -111,10 +111,10 @@ def _call(call: ToolCall) -> dict[str, Any]:
 
 
 def custom_call_of(id: str, name: str, input: str) -> dict[str, Any]:
-    """A call of a custom tool."""
+    """Return a custom tool's call in a chat message's form."""
     return {"id": id, "type": "custom", "custom": {"name": name, "input": input}}
 
 
 def call_of(id: str, name: str, arguments: str | None) -> dict[str, Any]:
-    """A call of a chat message."""
+    """Return a function's call in a chat message's form."""
     return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}

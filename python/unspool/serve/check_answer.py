@@ -1,7 +1,7 @@
-"""Compares a finished answer with what its request asks for.
+"""Checks that a finished answer has what its request demands.
 
-A grammar enforces most of it while a `StreamGenerator` writes. This check covers the rest, and other models. The status is
-422, which SDKs do not retry; they would retry a 500 and generate the answer twice more.
+A grammar enforces most of it while a `StreamGenerator` generates. This check covers the rest, and other models. The
+status is 422, which SDKs do not retry; they would retry a 500 and generate the answer twice more.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["check_schemas", "check_values", "has_schemas", "no_tool_call"]
 
 _log = logging.getLogger("unspool.serve")
 
-# Of an answer, in the message of an error.
+# Maximum number of characters of an answer in an error's message.
 _MAX_SHOWN = 1000
 
 
@@ -41,7 +41,7 @@ def check_schemas(request: GenerationRequest) -> None:
     """Check the schemas that the answer must fit, before the model runs.
 
     Raises:
-        ArgumentError: One is malformed, too large, or matched by no value.
+        ArgumentError: A schema is malformed or too large, or no value can match it.
     """
     if request.response is not None and request.response.schema is None:
         response_grammar(request.response)
@@ -63,7 +63,7 @@ def check_schemas(request: GenerationRequest) -> None:
 
 
 def no_tool_call(request: GenerationRequest, text: str) -> ApiError:
-    """The error for an answer without its required call, with the model's text."""
+    """Return the error for an answer without its required call; it has the model's text."""
     return ApiError(
         422,
         f"tool_choice is '{request.tools.choice}', and the model made no call; send tool_choice 'auto', or "
@@ -74,13 +74,13 @@ def no_tool_call(request: GenerationRequest, text: str) -> ApiError:
 
 
 def check_values(request: GenerationRequest, message: Message) -> None:
-    """Compare the content with the response's schema, and the arguments of strict tools with theirs.
+    """Check the content against the response's schema, and the arguments of strict tools against their schemas.
 
     Args:
         message: A finished answer.
 
     Raises:
-        ApiError: 422, with the first mismatch.
+        ApiError: 422, something does not match; names the first mismatch.
     """
     calls = [call for call in message.tool_calls if call.is_complete]
     if request.response is not None and not calls:
@@ -107,7 +107,7 @@ def _check(text: str, schema: Mapping[str, Any] | None, what: str, param: str) -
         raise _misfit(f"{what} is not JSON: {error}", text, param) from None
     try:
         violations = check(value, schema)
-    except ArgumentError as error:  # in a part that no grammar expresses, so it was not seen before
+    except ArgumentError as error:  # an error in a part that no grammar expresses, so it was not found earlier
         _log.warning("a schema is not compared with the answer: %s", shortened(str(error)))
         return
     for violation in violations:

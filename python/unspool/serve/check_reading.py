@@ -1,4 +1,4 @@
-"""What is checked of a tokenizer before its model is served."""
+"""Checks a tokenizer before its model is served."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _log = logging.getLogger("unspool.serve")
 def check_reading(
     tokenizer: Any, format: str, reasoning: str | bool | None, strict_markers: bool = False
 ) -> None:
-    """Raise if the tokenizer does not show its format or cannot be strict; warn if it cannot write a chat."""
+    """Raise if the format is not found, or its markers are not tokens in strict mode; warn without a chat template."""
     if not has_template(SimpleNamespace(tokenizer=tokenizer)):
         _log.warning(
             "the model has no chat template: chat requests get 400; --chat-template FILE adds a template"
         )
         if format.lower() == "auto":
-            return  # its text is content
+            return  # no format: all text is content
     try:
         file, reasoning_format = choose_format(format, tokenizer, reasoning)
     except ArgumentError as error:

@@ -1,4 +1,4 @@
-"""POST /v1/completions: the model's text as it is."""
+"""POST /v1/completions: the model's text, unparsed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from unspool.serve.wire import refused, take, unfit
 
 __all__ = ["CompletionRequest", "Prompt", "read_completion_request", "read_prompt"]
 
-#: A text or token ids, also as the only one of a list.
+#: A text or token ids, also as the only item of a list.
 Prompt = str | list[Any]
 
 
@@ -37,7 +37,7 @@ class CompletionRequest(AnswerFields, kw_only=True):
 
 
 def read_completion_request(data: Any) -> GenerationRequest:
-    """A body of completions; its prompt is a text, or token ids."""
+    """Read a body of completions, whose prompt is a text or token ids."""
     body = take(CompletionRequest, data)
     if body.best_of is not None and (type(body.best_of) is not int or body.best_of != (body.n or 1)):
         message = "'best_of' is not supported: every answer is sent; use n"
@@ -56,10 +56,10 @@ def read_completion_request(data: Any) -> GenerationRequest:
 
 
 def read_prompt(prompt: str | list[Any]) -> str | list[int]:
-    """A text or token ids.
+    """Return the prompt as a text or token ids.
 
     Raises:
-        ApiError: 400 for an empty prompt, or several; 422 for a list of other values.
+        ApiError: 400, the prompt is empty, or there are several; 422, it is a list of other values.
     """
     if isinstance(prompt, list) and prompt and isinstance(prompt[0], (str, list)):
         if len(prompt) > 1:

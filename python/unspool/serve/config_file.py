@@ -19,16 +19,16 @@ __all__ = ["read_config_file"]
 
 
 def read_config_file(path: str, names: Collection[str]) -> dict[str, Any]:
-    """The file's options.
+    """Read the options in a file.
 
     Args:
-        names: The options that there are, such as "max-queue"; a file may write "max_queue".
+        names: The names of all options, such as "max-queue"; a file may also write "max_queue".
 
     Returns:
         The options by name; "engines" has a table for each model's engine, whose fields are not checked.
 
     Raises:
-        ArgumentError: There is no such file, it is not TOML, or it has an option of another name.
+        ArgumentError: The file does not exist, is not TOML, or has an unknown option.
     """
     try:
         options = tomllib.loads(Path(path).read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Contents: a text, or a list of parts of text."""
+"""Contents of messages: a text, or a list of text parts."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from unspool.serve.wire import Ignored, Wire, kinds
 __all__ = ["SIGNATURE_LENGTH", "SIGNATURE_PREFIX", "Content", "Text", "ToolOutput", "text_of", "thought_of"]
 
 
-#: What our signatures begin with, and their length.
+#: The prefix of unspool's signatures, and their length.
 SIGNATURE_PREFIX, SIGNATURE_LENGTH = "unspool1", 24
 
 
 class Part(Wire, tag_field="type", kw_only=True):
-    """A part of a content, of any protocol."""
+    """A part of a content in any protocol."""
 
     annotations: Ignored = None
     logprobs: Ignored = None
@@ -49,22 +49,22 @@ _SAYS = "'{path}' is of type '{kind}'; this server accepts only text"
 
 Content = str | list[Annotated[_Texts, kinds("unsupported_content", _SAYS, "text")]]
 
-# An agent's session goes on if a tool shows a screenshot; a user's image must be seen.
+# An agent's session can continue without a tool's screenshot, but an answer without a user's image would be wrong.
 _Named = kinds("unsupported_content", _SAYS, "text", left_out="[a-z_]{1,40}", stand_in={"type": "text"})
 
-#: What a tool returns: parts that are no text are named, as `[image]`.
+#: A tool's result; a part that is not text is replaced by its kind, such as `[image]`.
 ToolOutput = str | list[Annotated[_Texts, _Named]]
 
 
 def text_of(content: str | list[Any] | None) -> str:
-    """A content's text: its parts are joined with nothing between."""
+    """Return a content's text; the parts are joined without a separator."""
     return "".join(part.text for part in content) if isinstance(content, list) else content or ""
 
 
 def thought_of(text: str, signature: str | None, path: str) -> str:
-    """A thought that a client sends back; "" if it is no longer the one that we signed, which is said.
+    """Return a thought that a client sends back; "" if it is not the thought that unspool signed, which is reported.
 
-    Another vendor's signature cannot be checked, and chat completions has none.
+    Another vendor's signature cannot be checked, and chat completions has no signatures; such a thought is kept.
     """
     if signature and signature != sign_thought(text) and signature.startswith(SIGNATURE_PREFIX):
         message = f"'{path}' is a thought that was changed; send it as it came, or leave it out"

@@ -1,4 +1,4 @@
-"""Models that replay the formats' cases, so that a client can be tried with no model and no download."""
+"""Models that replay the formats' cases, so that clients can be tried without a model or a download."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ from unspool.writing.render.render import write_text
 
 __all__ = ["DemoModel", "DemoModels"]
 
-# A made-up tokenizer: words with their space, numbers, runs of signs.
+# A made-up tokenizer: words with the space before them, numbers, runs of signs.
 _PIECE = re.compile(r" ?[A-Za-z]{1,6}|[0-9]{1,3}|[^A-Za-z0-9]{1,2}", re.DOTALL)
 
 
 class DemoModels(Mapping[str, "DemoModel"]):
-    """A demo model for each format; "hermes:one call" is the one that always replays that case.
+    """A demo model for each format; the name "hermes:one call" is the model that always replays that case.
 
     Args:
-        delay_s: How long a model takes for a token.
+        delay_s: Seconds that a model takes for a token.
     """
 
     def __init__(self, delay_s: float = 0.0) -> None:
         self._delay_s = delay_s
         self._names = [file.name for file in formats()]
-        _cases_by_format()  # now, rather than in the first requests
+        _cases_by_format()  # now, not during the first requests
 
     def __getitem__(self, name: str) -> DemoModel:
         format, _, case = name.partition(":")
@@ -63,19 +63,19 @@ class DemoModels(Mapping[str, "DemoModel"]):
 
 
 class DemoModel:
-    """Replays the cases of one format as if a model wrote them, piece by piece, in a worker.
+    """Replays the cases of one format in a worker, piece by piece, as if a model wrote them.
 
-    Which one: the case that was named (here, in the request's metadata as `case`, or by a last message that
-    is the case's name); else one that fits the request, where `seed` chooses. Tools that no case calls are
-    called with made-up arguments.
+    Replays the case that is named: in the arguments below, as `case` in the request's metadata, or by a last
+    message that is the case's name. Otherwise `seed` chooses among the cases that fit the request. Tools that no
+    case calls are called with made-up arguments.
 
     Args:
         file: The format.
-        case: The case to replay, whatever is asked.
-        delay_s: How long a token takes.
+        case: The case to replay for every request.
+        delay_s: Seconds that a token takes.
     """
 
-    #: Reasoning can be switched off: a case without it is replayed then.
+    #: Variables that switch reasoning off; then a case without reasoning is replayed.
     template_names = ("enable_thinking", "reasoning_effort")
 
     def __init__(self, file: FormatFile, case: Case | None = None, delay_s: float = 0.0) -> None:
@@ -89,7 +89,7 @@ class DemoModel:
         return self._file.name
 
     def with_metadata(self, metadata: Mapping[str, Any]) -> DemoModel:
-        """The same model, or the one that replays `metadata["case"]`."""
+        """Return the model that replays `metadata["case"]`, or this model if there is none."""
         name = metadata.get("case")
         if name is None:
             return self
@@ -99,16 +99,16 @@ class DemoModel:
             raise ArgumentError(f"metadata.case: {error.args[0]}") from None
 
     def with_format(self, format: str | None = None, reasoning: str | None = None) -> DemoModel:
-        """The model that writes in another format."""
+        """Return the model that writes in another format."""
         if reasoning is not None:
             raise ArgumentError("a demo model reasons as its format does; leave the reasoning's format out")
         return self if format is None else DemoModel(get_format(format), delay_s=self._delay_s)
 
     def find_case(self, name: str) -> Case:
-        """The case of this name.
+        """Return the case with this name.
 
         Raises:
-            LookupError: The format has none.
+            LookupError: The format has no such case.
         """
         for case in _cases(self._file.name):
             if case.name == name:
@@ -116,11 +116,11 @@ class DemoModel:
         raise LookupError(f"format '{self._file.name}' has no case '{name}'")
 
     def format_name(self, tools: Any = None) -> str:  # noqa: ARG002
-        """The format whose cases it replays."""
+        """The name of the format whose cases it replays."""
         return self._file.name
 
     def count_tokens(self, prompt: Any, tools: Any = None, **_: Any) -> int:
-        """How many pieces the made-up tokenizer has for it."""
+        """Count the pieces into which the made-up tokenizer splits a prompt."""
         text = prompt if isinstance(prompt, str) else json.dumps([prompt, tools], ensure_ascii=False)
         return len(_PIECE.findall(text))
 
@@ -141,7 +141,7 @@ class DemoModel:
         strict_markers: bool = False,
         prefill: bool = False,  # noqa: ARG002
     ) -> DeltaStream:
-        """An answer, as of `StreamGenerator.stream`."""
+        """Begin an answer, as `StreamGenerator.stream` does."""
         if (sampling.n or 1) > 1 and not sampling.temperature:
             raise same_answers(sampling.n or 1)
         if strict_markers:
@@ -153,7 +153,7 @@ class DemoModel:
             )
         schema = None if response is None else response.schema
         if schema is not None:
-            normalise(schema)  # raises for one that is malformed, as a grammar of it would
+            normalise(schema)  # raises if the schema is malformed, as its grammar would
         wants = _Wants(prompt, tools, tool_choice, _is_thinking(chat_template_kwargs or {}), schema)
         channel = DeltaChannel()
         setups, parsers, scripts = list[ParserSetup](), list[ChannelParser](), list[Script]()
@@ -225,7 +225,7 @@ class DemoModel:
 
 @dataclasses.dataclass(frozen=True)
 class _Wants:
-    """The answer that a request asks for."""
+    """What a request demands of its answer."""
 
     prompt: Any
     tools: Sequence[Mapping[str, Any]] | None
@@ -235,7 +235,7 @@ class _Wants:
 
     @property
     def calls(self) -> bool:
-        """Whether it should hold calls: there are tools, and no results of theirs yet."""
+        """Whether the answer should hold calls: there are tools, and they have no results yet."""
         return bool(self.tools) and self.tool_choice != "none" and self._last.get("role") != "tool"
 
     @property
@@ -263,13 +263,13 @@ def _cases(format: str) -> Sequence[Case]:
 
 @functools.cache
 def _calling_cases(format: str) -> tuple[Case, ...]:
-    """Those that end well, with calls."""
+    """Return the cases that end normally and have calls."""
     return tuple(case for case in _cases(format) if case.calls and _ends_well(case))
 
 
 @functools.cache
 def _plain_cases(format: str) -> tuple[Case, ...]:
-    """Those that end well, with content alone or reasoning before it."""
+    """Return the cases that end normally and have only content, possibly after reasoning."""
     return tuple(case for case in _cases(format) if case.content and not case.calls and _ends_well(case))
 
 
@@ -288,7 +288,7 @@ def _nth(cases: Sequence[Case], number: int) -> Case | None:
 
 
 def _stopped(case: Case, stop: Sequence[str]) -> tuple[str, str, str | None]:
-    """The output up to the first stop string, why it ends there, and which it was."""
+    """Return the output up to the first stop string, its finish reason, and the stop string."""
     places = [(place, -len(text), text) for text in stop if (place := case.input.find(text)) >= 0]
     if not places:
         return case.input, case.finish_reason, None

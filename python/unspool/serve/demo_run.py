@@ -1,4 +1,4 @@
-"""The job of a demo model's worker: replays texts, a piece at a time."""
+"""The job of a demo model's worker: replays texts piece by piece."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["DemoRun", "Script"]
 
 @dataclass
 class Script:
-    """The text of one answer in pieces, and why it ends."""
+    """The text of one answer in pieces, and its finish reason."""
 
     pieces: Sequence[str]
     finish_reason: str
@@ -24,11 +24,11 @@ class Script:
 
 @dataclass(kw_only=True)
 class DemoRun(ModelRun[Answers]):
-    """Puts a piece of each answer at a time, as a model's steps would.
+    """Feeds one piece of each answer to its parser at a time, as a model's steps would.
 
     Attributes:
-        scripts: One for each answer.
-        delay_s: How long a step takes.
+        scripts: One script for each answer.
+        delay_s: Seconds that a step takes.
     """
 
     no_prefill_reason = "a demo reads no prompt"
@@ -37,7 +37,7 @@ class DemoRun(ModelRun[Answers]):
     delay_s: float
 
     def work(self) -> None:
-        """The worker's job."""
+        """Replay the scripts; the worker's job."""
         with self.running():
             for step in range(max(len(script.pieces) for script in self.scripts)):
                 self._put(step)
@@ -47,7 +47,7 @@ class DemoRun(ModelRun[Answers]):
     def _put(self, step: int) -> None:
         if self.delay_s:
             time.sleep(self.delay_s)
-        if self.channel.is_cancelled:  # what is held back would not notice
+        if self.channel.is_cancelled:  # while text is held back, nothing else would notice
             raise ChannelCancelledError("the consumer has left")
         for row, script in enumerate(self.scripts):
             if step < len(script.pieces) and not self.answers.parsers[row].is_stopped:
@@ -55,7 +55,7 @@ class DemoRun(ModelRun[Answers]):
 
     @property
     def name(self) -> str:
-        """For a log."""
+        """The name in the log."""
         return "a demo"
 
     def prompt_of(self, row: int) -> str:

@@ -1,4 +1,4 @@
-"""A value that fits a JSON Schema, for answers that no model writes."""
+"""Makes a value that fits a JSON Schema, for answers that no model writes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MAX_DEPTH = 32
 _MAX_PARTS = 2000
 _MAX_ITEMS = 100
 _MAX_TEXT = 1000
-# Deeper than this, only what must be there is.
+# Deeper than this, only required parts are written.
 _DEEP = 8
 
 _VALUES: dict[str, Any] = {"boolean": True, "null": None}
@@ -24,9 +24,9 @@ _STRINGS = {
 
 
 def example_value(schema: Any) -> Any:
-    """A value that most schemas take; of an object all its properties.
+    """Return a value that fits most schemas; an object has all its properties.
 
-    Patterns are not looked at. Where the schema asks for too much, "Paris" stands in the place.
+    Patterns are ignored. If the schema demands too much, the value is "Paris".
     """
     return _Example(schema).value(schema, 0)
 
@@ -50,7 +50,7 @@ class _Example:
             return self.value(self._referred(reference), depth + 1)
         for key in ("anyOf", "oneOf", "allOf"):
             if schema.get(key):
-                # Where a schema refers to itself, the last is mostly null.
+                # In a schema that refers to itself, the last alternative usually is null.
                 return self.value(schema[key][-1 if depth > _DEEP else 0], depth + 1)
         kind = schema.get("type", "object" if "properties" in schema else "string")
         kind = kind[0] if isinstance(kind, list) and kind else kind
@@ -74,7 +74,7 @@ class _Example:
         return [self.value(schema.get("items"), depth + 1) for _ in range(count)]
 
     def _referred(self, reference: str) -> Any:
-        """The part of the root that a local reference names."""
+        """Return the part of the root schema that a local reference names."""
         found = self._root
         for key in reference.removeprefix("#").strip("/").split("/"):
             name = key.replace("~1", "/").replace("~0", "~")

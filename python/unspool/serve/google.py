@@ -1,7 +1,7 @@
 """POST /v1beta/models/{model}:generateContent, :streamGenerateContent and :countTokens: Google's API, as a chat.
 
-Keys may be in camelCase or in snake_case at every level: Google's own SDKs mix them in one body. Here, and in errors,
-they are in snake_case.
+Keys may be in camelCase or in snake_case at every level, since Google's own SDKs mix them in one body. This module and
+error messages use snake_case.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Blob(SentBack, kw_only=True):
 
 
 class ResultPart(SentBack, kw_only=True):
-    """Data of a result."""
+    """A part with data in a function's result."""
 
     inline_data: Blob | None = None
     file_data: Blob | None = None
@@ -54,7 +54,7 @@ _OnlyText = refused(why="this server accepts text, calls and their results")
 
 
 class Part(Wire, kw_only=True):
-    """One of text, a call, and a call's result."""
+    """A part: a text, a call, or a call's result."""
 
     text: str | None = None
     thought: bool = False
@@ -85,7 +85,7 @@ class FunctionDeclaration(Wire, kw_only=True):
 
 
 class GoogleTool(Wire, kw_only=True):
-    """Functions. What only Google's servers have, such as `google_search`, is ignored and said."""
+    """Functions. Tools that only Google's servers have, such as `google_search`, are ignored and reported."""
 
     function_declarations: list[FunctionDeclaration] | None = None
 
@@ -101,7 +101,7 @@ class ToolConfig(Wire, kw_only=True):
 
 
 class ThinkingConfig(Wire, kw_only=True):
-    """The budget: -1 leaves it to the model, and 0 is no reasoning."""
+    """The reasoning's level or budget in tokens. A budget of -1 leaves it to the model, and 0 means no reasoning."""
 
     include_thoughts: Annotated[Any, wish(True, why="thoughts are always sent")] = None
     thinking_budget: int | None = None
@@ -151,10 +151,10 @@ class GoogleCountRequest(Wire, kw_only=True):
 def read_google_request(
     data: Any, model: str, *, stream: bool = False, sse: bool = False
 ) -> GenerationRequest:
-    """A body of generateContent.
+    """Read a body of generateContent.
 
     Args:
-        model, stream, sse: As the URL has them; without `sse` a stream is a JSON array.
+        model, stream, sse: From the URL; a stream without `sse` is a JSON array.
     """
     read = _in_snake_case(data)
     body = take(GoogleRequest, read)
@@ -168,7 +168,7 @@ def read_google_request(
 
 
 def read_google_count(data: Any, model: str) -> GenerationRequest:
-    """A body of countTokens."""
+    """Read a body of countTokens."""
     body = take(GoogleCountRequest, _in_snake_case(data))
     inner = body.generate_content_request or GoogleRequest(
         contents=body.contents or [], system_instruction=body.system_instruction, tools=body.tools
@@ -203,7 +203,7 @@ def _read(body: GoogleRequest, model: str, stream: bool, sse: bool) -> Generatio
 
 
 def _effort(thinking: ThinkingConfig) -> str | None:
-    level, budget = (thinking.thinking_level or "").lower(), thinking.thinking_budget  # clients write either
+    level, budget = (thinking.thinking_level or "").lower(), thinking.thinking_budget  # in either case
     if level and level != "thinking_level_unspecified":
         return level
     return None if budget is None or budget < 0 else "medium" if budget else "none"
@@ -225,10 +225,10 @@ def _response(config: GenerationConfig) -> Any:
 
 
 def _chat(body: GoogleRequest) -> list[dict[str, Any]]:
-    """The turns as chat messages.
+    """Convert the turns to chat messages.
 
     Raises:
-        ApiError: 400, there are none, or the last one is an answer that cannot be continued.
+        ApiError: 400, there are no turns, or the last one is an answer that cannot be continued.
     """
     chat = _Chat()
     if instruction := _text(body.system_instruction or GoogleContent()):
@@ -251,15 +251,15 @@ def _chat(body: GoogleRequest) -> list[dict[str, Any]]:
 
 
 class _Chat:
-    """Chat messages of turns, one after the other."""
+    """Collects chat messages from one turn after another."""
 
     def __init__(self) -> None:
         self.messages: list[dict[str, Any]] = []
-        self._calls: list[tuple[str, str]] = []  # ids and names, without a result
-        self._thought = ""  # whose signature has not come
+        self._calls: list[tuple[str, str]] = []  # ids and names of calls without a result
+        self._thought = ""  # the thought whose signature has not arrived
 
     def add_answer(self, parts: Iterable[Part], path: str) -> None:
-        """A model's turn. Clients keep each chunk of a stream as a turn, so it goes on with the last one."""
+        """Add a model's turn, or continue the one before it, since clients keep each chunk of a stream as a turn."""
         if not self.messages or self.messages[-1]["role"] != "assistant":
             self.messages.append({"role": "assistant", "content": ""})
         message = self.messages[-1]
@@ -278,7 +278,7 @@ class _Chat:
                 self._calls.append((id, name))
 
     def _check_thought(self, signature: str, path: str) -> None:
-        """A signature of ours has the thought, which gemini-cli does not send back beside it."""
+        """Check a thought by its signature; unspool's contains the thought, which gemini-cli does not send back."""
         carried = signature.translate(_STANDARD)[SIGNATURE_LENGTH:]
         if not self._thought and signature.startswith(SIGNATURE_PREFIX):
             with contextlib.suppress(ValueError):
@@ -287,21 +287,21 @@ class _Chat:
         self.end_thought()
 
     def end_thought(self) -> None:
-        """The turn has its thought."""
+        """Add the collected thought to the last message."""
         if self._thought:
             message = self.messages[-1]
             message["reasoning_content"] = message.get("reasoning_content", "") + self._thought
         self._thought = ""
 
     def add_turn(self, content: GoogleContent, path: str) -> None:
-        """A user's turn: results of calls come before the text."""
+        """Add a user's turn, the results of calls before the text."""
         self.end_thought()
         has_results = False
         for place, part in enumerate(content.parts or ()):
             if (result := part.function_response) is None:
                 continue
             has_results = True
-            # Without an id, results have the order of the calls of their name.
+            # Results without an id are matched to the calls of the same name, in order.
             found = next((call for call in self._calls if call[0] == result.id), None) or next(
                 (call for call in self._calls if call[1] == result.name), None
             )
@@ -315,7 +315,7 @@ class _Chat:
             self.messages.append({"role": role, "content": text})
 
 
-# Google's SDK for Python writes bytes in Base64's other alphabet.
+# Google's SDK for Python writes bytes in URL-safe Base64.
 _STANDARD = str.maketrans("-_", "+/")
 
 
@@ -324,7 +324,7 @@ def _text(content: GoogleContent) -> str:
 
 
 def _result(result: FunctionResponse, path: str) -> str:
-    """A function's result as text: what it gave alone, if the SDK has put it into an object."""
+    """Return a function's result as text; if the SDK has wrapped it in an object, only the wrapped value."""
     given = result.response or {}
     value = next(iter(given.values())) if given.keys() in ({"result"}, {"output"}) else given
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -345,7 +345,7 @@ def _tools(body: GoogleRequest, calling: FunctionCallingConfig) -> Tools:
                 "name": function.name,
                 "description": function.description,
                 "parameters": function.parameters_json_schema or _json_schema(function.parameters),
-                # With this mode a call has the schema's form, as with `strict`.
+                # In this mode a call must fit its schema, as with `strict`.
                 "strict": True if calling.mode == "VALIDATED" else None,
             },
         }
@@ -367,7 +367,7 @@ def _tools(body: GoogleRequest, calling: FunctionCallingConfig) -> Tools:
 
 
 def _json_schema(schema: Any) -> Any:
-    """A schema of Google's as JSON Schema: its types are in capitals, and its integers may be texts."""
+    """Convert Google's schema to JSON Schema: Google's types are in capitals, and its integers may be strings."""
     if isinstance(schema, list):
         return [_json_schema(item) for item in schema]
     if not isinstance(schema, dict):
@@ -394,17 +394,17 @@ def _json_schema(schema: Any) -> Any:
     return found
 
 
-# What is the client's own, to the letter.
+# Fields whose values are kept exactly as the client wrote them.
 _OPAQUE = frozenset({
     "args", "response", "parameters", "parameters_json_schema", "response_schema", "response_json_schema", "labels",
     "chat_template_kwargs", "structured_outputs", "guided_json", "json_schema",
 })  # fmt: skip
-# One of these may stand without its list.
+# Fields whose list may be replaced by a single item.
 _LISTS = frozenset({"contents", "parts", "tools", "function_declarations"})
 
 
 def _in_snake_case(value: Any) -> Any:
-    """A body with keys in snake_case, lists where lists are due, and whole numbers as integers."""
+    """Convert a body: keys to snake_case, single items to lists, and whole numbers to integers."""
     if isinstance(value, list):
         return [_in_snake_case(item) for item in value]
     if isinstance(value, float) and value.is_integer():

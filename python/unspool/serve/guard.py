@@ -1,4 +1,4 @@
-"""Rejects requests that a web page may have sent: a foreign `Host` or `Origin`; and headers that are too long."""
+"""Rejects requests with a foreign `Host` or `Origin`, which a web page may have sent, and headers that are too long."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Guard:
             raise ApiError(431, f"the headers are longer than {most} bytes", code="headers_too_large")
 
     def _check_host(self, name: str) -> None:
-        """A name that resolves here may belong to a page that wants to read the answers (DNS rebinding)."""
+        """Reject a foreign name: it may belong to a page that wants to read the answers (DNS rebinding)."""
         if not (is_loopback(name) or name in map(str.lower, self._state.options.allowed_hosts)):
             raise ApiError(
                 403,
@@ -56,7 +56,7 @@ class Guard:
             )
 
     def _check_origin(self, origin: str, host: str) -> None:
-        """A browser sends it with each request that a page of another origin makes."""
+        """Reject a foreign origin, which a browser sends with each request of a page from another origin."""
         allowed = self._state.options.allowed_origins
         if not ("*" in allowed or origin in allowed or (host and urlsplit(origin).netloc == host)):
             raise ApiError(
@@ -67,7 +67,7 @@ class Guard:
 
 
 def _in_origin_form(scope: Scope) -> Scope:
-    """A request whose target is a whole URI, with its path; the URI's authority counts, not `Host` (RFC 9112, 3.2.2)."""
+    """Reduce a target that is a whole URI to its path; the URI's authority replaces `Host` (RFC 9112, 3.2.2)."""
     target = scope["path"].removeprefix("/")
     if not target.startswith(("http://", "https://")):
         return scope
@@ -83,7 +83,7 @@ def _in_origin_form(scope: Scope) -> Scope:
 
 
 def _check_framing(scope: Scope, headers: Headers) -> None:
-    """Refuse what another server on the way may read as two requests (RFC 9112, 6.1)."""
+    """Reject a request that a server on the way may read as two (RFC 9112, 6.1)."""
     coding = headers.get("transfer-encoding")
     if coding is None:
         return
@@ -108,7 +108,7 @@ _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[\w.~!$&'()*+,;=%-]+)(:\d*)?", re.ASCII
 
 
 def _host(scope: Scope, headers: Headers, is_needed: bool) -> str:
-    """The one `Host` of a request, which HTTP/1.1 demands (RFC 9112, 3.2)."""
+    """Return the request's `Host`; HTTP/1.1 requires exactly one (RFC 9112, 3.2)."""
     hosts = headers.getlist("host")
     if not any(hosts) and not is_needed and scope.get("http_version") != "1.1":
         return ""
@@ -121,12 +121,12 @@ def _host(scope: Scope, headers: Headers, is_needed: bool) -> str:
 
 
 def listen_at(state: ServerState, host: str) -> None:
-    """Check `Host` as it is right for a server at this address."""
+    """Check `Host` if the server listens on a loopback address, unless the options allow every name."""
     state.checks_host = "*" not in state.options.allowed_hosts and (state.checks_host or is_loopback(host))
 
 
 def is_loopback(name: str) -> bool:
-    """Whether a host's name or address is this machine's own."""
+    """Whether a host's name or address is a loopback one."""
     if name == "localhost":
         return True
     try:
@@ -136,6 +136,6 @@ def is_loopback(name: str) -> bool:
 
 
 def _name(host: str) -> str:
-    """`Host` without its port."""
+    """Return `Host` without its port."""
     name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
     return name.lower().rstrip(".")

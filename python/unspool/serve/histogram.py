@@ -1,4 +1,4 @@
-"""A histogram for what is seen at each token."""
+"""A histogram of values that are observed at each token."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ["Histogram"]
 
 
 class Histogram(prometheus_client.Histogram):
-    """Takes many observations at once, since a single one costs as much as parsing a token."""
+    """Adds many observations at once, since a single one costs as much as parsing a token."""
 
     def observe_counts(self, counts: Mapping[float, int]) -> None:
-        """Observe each value so many times; for a histogram without labels."""
+        """Add observations by value and count; only for a histogram without labels."""
         buckets: Counter[int] = Counter()
         for value, count in counts.items():
             buckets[bisect_left(self._upper_bounds, value)] += count

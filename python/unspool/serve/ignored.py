@@ -1,4 +1,4 @@
-"""Fields that change no answer: they are ignored, and a header, the log and a metric say so."""
+"""Fields that change no answer: they are ignored, and reported in a header, the log and a metric."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ __all__ = ["SaidIgnored", "ignore", "is_noted"]
 
 _log = logging.getLogger("unspool.serve")
 
-# Of a request; the names of unknown fields are the client's.
+# Maximum number and length of fields that a request's report names; the client chooses the unknown names.
 _MOST_FIELDS = 20
 _LONGEST_NAME = 60
 
-# Each field and its label, by its place in any list; None: what is ignored is refused.
+# Each ignored field and its label, by its place without list indices; None: such fields are rejected.
 _ignored: ContextVar[dict[str, tuple[str, str]] | None] = ContextVar("unspool_ignored", default=None)
 
 
 def ignore(field: str, error: ApiError, label: str = "") -> None:
-    """Note that a field changes nothing.
+    """Record that a field is ignored.
 
     Args:
-        field: Its place in the request, such as "tools[2] (web_search)". Of a list, the first one is said.
-        error: Says why; raised if requests are strict, and outside of the server.
-        label: Its name in the metric; "": the field. Only names of ours, since each is a time series.
+        field: Its place in the request, such as "tools[2] (web_search)". Only the first one of a list is reported.
+        error: The reason; raised if requests are strict, and outside the server.
+        label: Its name in the metric; "": the field. Must not be a client's name, since each is a time series.
     """
     fields = _ignored.get()
     if fields is None:
@@ -48,7 +48,7 @@ def ignore(field: str, error: ApiError, label: str = "") -> None:
 
 
 def is_noted(field: str) -> bool:
-    """Whether a field needs no further look: its like is noted, or the most are."""
+    """Whether a field need not be recorded: one at the same place is, or the limit of fields is reached."""
     fields = _ignored.get()
     return fields is not None and (len(fields) >= _MOST_FIELDS or _place(field) in fields)
 
@@ -58,7 +58,7 @@ def _place(field: str) -> str:
 
 
 class SaidIgnored:
-    """Sends `x-unspool-ignored`, logs one line, and counts."""
+    """Reports ignored fields: sends `x-unspool-ignored`, logs one line, and counts them."""
 
     def __init__(self, app: ASGIApp, counter: Counter, is_strict: bool) -> None:
         self._app = app

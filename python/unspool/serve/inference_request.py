@@ -19,12 +19,12 @@ from unspool.serve.wire import take
 
 __all__ = ["INPUTS", "InferenceParameters", "read_inference_request"]
 
-#: Name of a request's one input, with its datatypes.
+#: The possible names of a request's only input, with their datatypes.
 INPUTS = {"prompt": ("BYTES",), "messages": ("BYTES",), "input_ids": ("INT64", "INT32")}
 
-# Parameters that are text; all others may be JSON in a text, since gRPC knows no fractions, lists or objects.
+# Parameters that are text; all others may be JSON in a text, since a gRPC parameter cannot be a list or an object.
 _TEXTS = ("tool_parser", "reasoning_parser", "reasoning_effort", "guided_regex", "guided_grammar", "grammar")
-# These are text, unless they begin as a list or an object does.
+# Parameters that are text unless they begin like a JSON list or object.
 _TEXTS_OR_JSON = ("stop", "tool_choice")
 
 
@@ -51,7 +51,7 @@ class InferenceParameters(SamplingFields, kw_only=True):
 def read_inference_request(
     model: str, inputs: Sequence[tuple[str, Any]], parameters: Mapping[str, Any]
 ) -> GenerationRequest:
-    """Read a request.
+    """Convert a request to the common form.
 
     Args:
         model: The model's name.
@@ -90,7 +90,7 @@ def _parsed(name: str, value: Any) -> Any:
     try:
         return load_json(value)
     except ValueError:
-        return value  # refused for its type, or a text after all
+        return value  # a text after all, or rejected later for its type
 
 
 def _read_prompt(inputs: Sequence[tuple[str, Any]]) -> Any:
@@ -120,7 +120,7 @@ def _read_prompt(inputs: Sequence[tuple[str, Any]]) -> Any:
 
 
 def _flat(values: Any) -> Any:
-    """The elements of a tensor, whose data may be nested as its shape is; one level is all that is needed."""
+    """Return the elements of a tensor, whose data may be nested like its shape; one level is enough."""
     for value in values if isinstance(values, (list, tuple)) else [values]:
         if isinstance(value, (list, tuple)):
             yield from value

@@ -13,17 +13,17 @@ __all__ = ["Limits"]
 
 
 class Limits:
-    """Turns in the order of arrival; a request that finds the queue full is rejected.
+    """Grants turns in the order of arrival; a request is rejected if the queue is full.
 
     Args:
-        max_workers: The number of turns at a time.
-        max_queue: The length of the queue.
+        max_workers: Maximum number of turns at a time.
+        max_queue: Maximum length of the queue.
         retry_after_s: Seconds that a rejected client should wait.
 
     Attributes:
-        running_count: Answers that are being generated.
-        waiting_count: Requests that wait for a turn.
-        on_change: Called when either has changed.
+        running_count: The number of answers that are being generated.
+        waiting_count: The number of requests that wait for a turn.
+        on_change: Called when either number has changed.
     """
 
     def __init__(self, max_workers: int, max_queue: int, retry_after_s: int = 1) -> None:
@@ -35,7 +35,7 @@ class Limits:
         self.on_change: Callable[[], object] = lambda: None
 
     def check_room(self) -> None:
-        """Raise ApiError 429 if a request could not even wait now."""
+        """Raise ApiError 429 if a new request would find no turn and a full queue."""
         if self.waiting_count >= self._max_queue and self._turns.value == 0:
             raise ApiError(
                 429,
@@ -46,7 +46,7 @@ class Limits:
             )
 
     def take(self) -> bool:
-        """Take a turn; False if there is none now."""
+        """Take a turn if one is free; return whether it was."""
         try:
             self._turns.acquire_nowait()
         except anyio.WouldBlock:
@@ -55,7 +55,7 @@ class Limits:
         return True
 
     async def wait(self) -> None:
-        """Take a turn, when it comes.
+        """Wait for a turn and take it.
 
         Raises:
             ApiError: 429, too many are waiting.
@@ -78,7 +78,7 @@ class Limits:
 
     @contextlib.asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """A turn, when it comes; raises as of `wait`."""
+        """Wait for a turn and hold it during the block; raises as `wait` does."""
         if not self.take():
             await self.wait()
         try:

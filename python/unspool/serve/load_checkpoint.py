@@ -1,4 +1,4 @@
-"""A model from a folder or a repository's name, through transformers."""
+"""Loads a model from a folder or a repository with transformers."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ def load_checkpoint(
 
     Args:
         path: A folder, or a repository's name.
-        format, reasoning, also, backend, cache_tokens: As of `StreamGenerator` and `Parser`.
+        format, reasoning, also, backend, cache_tokens: As in `StreamGenerator` and `Parser`.
         device: Where the model runs, such as "cuda:0"; None: where transformers loads it.
         dtype: The weights' type, such as "bfloat16"; "auto": the checkpoint's.
         gguf_file: The file in the folder that has the weights.
         chat_template: A file with a chat template, instead of the checkpoint's own.
-        max_new_tokens: The most tokens of an answer.
+        max_new_tokens: The maximum number of tokens in an answer if the request sets no limit.
         strict_markers: Check that the model's markers are tokens.
         trust_template: Render the checkpoint's chat template in this process, without limits.
-        template_timeout_s: The time of a rendering otherwise.
+        template_timeout_s: Seconds that a rendering may take if the template is not trusted.
 
     Raises:
         ImportError: transformers or torch is missing.
         OSError: There is no checkpoint at `path`.
-        UnspoolError: The system cannot limit the template, the format is unknown, or `auto` cannot detect it, or it has no markers that are tokens.
-            Raised before the weights load.
+        UnspoolError: The system cannot limit the template, the format is unknown, `auto` cannot detect it, or its
+            markers are not tokens. Raised before the weights load.
     """
     check_format_names(format, reasoning)
     compile_others(also)
@@ -83,7 +83,7 @@ def load_checkpoint(
 
 
 def _renderer(tokenizer: Any, timeout_s: float) -> SandboxedTemplate | None:
-    """What renders the template of a checkpoint that is not trusted; None: the tokenizer has none, or code of its own."""
+    """Return the sandbox for the template of an untrusted checkpoint; None: it has no template, or renders in code."""
     renders_itself = not type(tokenizer).apply_chat_template.__module__.startswith("transformers.")
     if renders_itself or not tokenizer.chat_template:
         return None

@@ -41,7 +41,7 @@ class ToolResult(Wire, tag_field="type", tag="tool_result", kw_only=True):
 
 _SAYS = "'{path}' is of type '{kind}'; this server accepts text, calls and their results"
 _Accepted = kinds("unsupported_content", _SAYS)
-# What a vendor ran and answered, in a conversation that began there.
+# Calls that a vendor ran itself, and their results, in a conversation that began with that vendor.
 _Answered = kinds(
     "unsupported_content",
     _SAYS,
@@ -80,7 +80,7 @@ class MessagesChoice(Wire, kw_only=True):
 
 
 class ThinkingSwitch(Wire, kw_only=True):
-    """Reasoning on or off, and the most tokens of it; `max_tokens` bounds reasoning and answer."""
+    """Switches reasoning on or off and limits its tokens; `max_tokens` limits reasoning and answer together."""
 
     type: Literal["enabled", "disabled", "adaptive"]
     budget_tokens: Count | None = None
@@ -96,7 +96,7 @@ _NotHere = wish([], {}, why="this server does not have it")
 
 
 class CountRequest(ChatFields, kw_only=True):
-    """A body of Messages' count_tokens: of Messages, but that nothing says how many tokens to write."""
+    """A body of Messages' count_tokens, which is a body of Messages without `max_tokens`."""
 
     messages: list[UserTurn | AssistantTurn | SystemTurn]
     system: Content | None = None
@@ -125,18 +125,18 @@ class MessagesRequest(CountRequest, kw_only=True):
 
 
 def read_messages_request(data: Any) -> GenerationRequest:
-    """A body of Messages."""
+    """Read a body of Messages."""
     return _read(take(MessagesRequest, data))
 
 
 def read_messages_count(data: Any) -> GenerationRequest:
-    """A body of Messages' count_tokens."""
+    """Read a body of Messages' count_tokens."""
     return _read(take(CountRequest, data))
 
 
 def _read(body: CountRequest) -> GenerationRequest:
     if body.thread is not None:
-        # By these details Anthropic's tool runner knows to send all messages, without a thread.
+        # These details make Anthropic's tool runner send all messages, without a thread.
         raise ApiError(
             400, "'thread' is not supported: nothing is kept between two requests; send all messages",
             code="unsupported_parameter", param="thread",
@@ -183,7 +183,7 @@ _SWITCHES = {"enabled": True, "disabled": False, "adaptive": None}
 
 
 def _chat_messages(turn: UserTurn | AssistantTurn | SystemTurn, path: str) -> list[dict[str, Any]]:
-    """A turn as chat messages; results of calls come before the user's text."""
+    """Convert a turn to chat messages; results of calls come before the user's text."""
     message: dict[str, Any] = {"role": turn.__struct_config__.tag}
     if isinstance(turn.content, str):
         return [{**message, "content": turn.content}]

@@ -1,4 +1,4 @@
-"""Metrics, for Prometheus and as JSON; each app has a registry of its own, so that one process may hold several apps."""
+"""Metrics for Prometheus and as JSON. Each app has its own registry, so one process may hold several apps."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ _TOKENS = (1, 4, 16, 64, 256, 1024, 4096, 16384)
 _HELD_BYTES = (0, 1, 4, 16, 64, 256, 1024, 4096)
 
 
-#: The variable under which prometheus_client finds the files that processes share.
+#: The environment variable with the folder of the files that processes share; prometheus_client reads it.
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 
 
 class ProcessesCollector(MultiProcessCollector):
-    """The metrics of all processes together; gauges are of those that live."""
+    """The metrics of all processes together; gauges count only processes that are alive."""
 
     def __init__(self, registry: CollectorRegistry, folder: str) -> None:
         super().__init__(registry, folder)  # type: ignore[no-untyped-call]
         self._folder = folder
 
     def collect(self) -> Any:
-        """As of prometheus_client."""
+        """As in prometheus_client."""
         for file in Path(self._folder).glob("gauge_live*.db"):
             pid = int(file.stem.rsplit("_", 1)[-1])
             try:
@@ -58,8 +58,8 @@ class Metrics:
     """All of a server's metrics.
 
     Args:
-        limits: Where the numbers of running and waiting requests are read.
-        preparing: Where the number of lost threads is read.
+        limits: Has the numbers of running and waiting requests.
+        preparing: Has the number of lost threads.
     """
 
     def __init__(self, limits: Limits, preparing: Preparing) -> None:
@@ -96,11 +96,11 @@ class Metrics:
             gauge.set(read())
 
     def render(self) -> bytes:
-        """The text that Prometheus reads, of all processes of the server."""
+        """Return the text that Prometheus reads, for all processes of the server."""
         return generate_latest(self._shown)
 
     def to_dict(self) -> dict[str, Any]:
-        """Each metric's type, help and samples by its name, as in the text for Prometheus."""
+        """Return each metric's type, help and samples by name, as in the text for Prometheus."""
         return {
             family.name: {
                 "type": family.type,
@@ -122,7 +122,7 @@ class Metrics:
 
 
 class RequestMetrics:
-    """One request's share, from its arrival to its end."""
+    """The metrics of one request, from its arrival to its end."""
 
     def __init__(self, metrics: Metrics, endpoint: str) -> None:
         self._metrics = metrics
@@ -134,24 +134,24 @@ class RequestMetrics:
         self._held: collections.Counter[float] = collections.Counter()
         self.model = ""
         self.format = ""
-        #: Set if the HTTP status does not show it: a stream that broke off.
+        #: Set if the HTTP status does not show the outcome, as for a stream that broke off.
         self.status: Status | None = None
         self._token_s: float | None = None
 
     def got_turn(self) -> None:
-        """The request leaves the queue."""
+        """Record that the request leaves the queue."""
         self._turn_s = time.perf_counter()
         self._metrics.latency.labels("queue").observe(self._turn_s - self._begin_s)
 
     def got_deltas(self, held_bytes: int) -> None:
-        """Deltas have come; so many bytes after them are held back."""
+        """Record that deltas have arrived, and that `held_bytes` bytes are held back after them."""
         if self._first_s is None:
             self._first_s = time.perf_counter()
             self._metrics.first_token.observe(self._first_s - self._begin_s)
         self._held[held_bytes] += 1
 
     def got_result(self, result: StreamResult) -> None:
-        """The generation has ended, one way or another."""
+        """Record that the generation has ended."""
         count = result.usage.completion_tokens
         speed = result.metrics.output_tokens_per_second
         self._token_s = 1 / speed if speed else None
@@ -175,7 +175,7 @@ class RequestMetrics:
             self._metrics.latency.labels("decode").observe(time.perf_counter() - self._first_s)
 
     def end(self, code: int) -> None:
-        """The response is sent with this HTTP status; 0: the client left before."""
+        """Record that the response is sent with this HTTP status; 0: the client disconnected before."""
         if self._is_over:
             return
         self._is_over = True
@@ -183,7 +183,7 @@ class RequestMetrics:
         self._metrics.requests.labels(self.endpoint, self.model, status, str(code)).inc()
         took_s = time.perf_counter() - self._begin_s
         self._metrics.latency.labels("total").observe(took_s)
-        if self.format:  # a model was run
+        if self.format:  # a model ran
             error = None if status == "success" else status
             first_s = None if self._first_s is None else self._first_s - self._begin_s
             record_request(self.endpoint, self.model, took_s, error, first_s, self._token_s)

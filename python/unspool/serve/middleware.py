@@ -1,4 +1,4 @@
-"""Around every request: the key, the metrics, the errors."""
+"""Middleware for every request: API keys, metrics and errors."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ __all__ = ["ApiKeys", "Measured", "ReportedErrors"]
 
 _log = logging.getLogger("unspool.serve")
 
-# For monitors, without a key.
+# Paths for monitors, which need no key.
 _OPEN_PATHS = frozenset({"/health", "/liveness", "/readiness"})
 
 
 class ApiKeys:
-    """Accepts requests with a key, as `Authorization: Bearer …`, `x-api-key`, or as Google's clients send it."""
+    """Accepts only requests with a key: `Authorization: Bearer …`, `x-api-key`, or the form of Google's clients."""
 
     def __init__(self, app: ASGIApp, keys: Sequence[str], open_paths: Collection[str] = ()) -> None:
         self._app = app
@@ -38,13 +38,13 @@ class ApiKeys:
         if scope["type"] == "http" and self._keys and scope["path"] not in self._open_paths:
             headers = Headers(scope=scope)
             kind, _, token = headers.get("authorization", "").partition(" ")
-            # A client may send both: Anthropic's SDK does if its environment has a token of another service.
+            # A client may send both; Anthropic's SDK does if its environment has a token for another service.
             bearer = token.strip() if kind.lower() == "bearer" else ""
             sent = [bearer, headers.get("x-api-key", ""), headers.get("x-goog-api-key", "")]
             # A header's bytes are read as Latin-1, a query's as UTF-8.
             query = QueryParams(scope["query_string"]).get("key", "")
             given = [*(text.encode("latin-1") for text in sent), query.encode()]
-            # Every key is compared, in constant time.
+            # Compare every key, each in constant time.
             same = [hmac.compare_digest(key, text) for key in self._keys for text in given]
             if any(same):
                 scope["unspool.key"] = str(same.index(True) // len(given))
@@ -59,7 +59,7 @@ class ApiKeys:
 
 
 class ReportedErrors:
-    """Turns what is raised before the first byte into the protocol's own error."""
+    """Turns an exception before the first byte into the protocol's own error."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -89,7 +89,7 @@ class ReportedErrors:
 
 
 class Measured:
-    """Counts the requests to the API's own paths, each at its end."""
+    """Counts each request to the API's own paths when it ends."""
 
     def __init__(self, app: ASGIApp, state: ServerState, paths: Collection[str]) -> None:
         self._app = app

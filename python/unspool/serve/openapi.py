@@ -1,4 +1,4 @@
-"""GET /openapi.json and /docs: the API's description, made from the structs of requests."""
+"""GET /openapi.json and /docs: the API's description, generated from the structs of requests."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from unspool.serve.wire import Wire
 
 __all__ = ["openapi", "openapi_routes"]
 
-# Each path's summary, and the bodies that it accepts: one of these.
+# The summary of each path, and its body: one of these types.
 _POSTS: dict[str, tuple[str, tuple[type[Wire], ...]]] = {
     "/v1/chat/completions": ("OpenAI's chat completions.", (ChatRequest,)),
     "/v1/completions": ("OpenAI's completions.", (CompletionRequest,)),
@@ -84,14 +84,14 @@ def openapi() -> dict[str, Any]:
         paths[path] = {"get": _plain(path, summary)}
     stored = "/v1/responses/{id}"
     paths[stored]["delete"] = _plain(stored, "Delete a stored response.")
-    # Google's SDKs ask for either version.
+    # Google's SDKs use either version.
     paths |= {path.replace("/v1beta/", "/v1/"): item for path, item in paths.items() if ":" in path}
     info = {"title": "unspool", "version": __version__}
     return {"openapi": "3.1.0", "info": info, "paths": paths, "components": {"schemas": schemas}}
 
 
 def _plain(path: str, summary: str) -> dict[str, Any]:
-    """An operation without a body."""
+    """Return an operation without a body."""
     ok = {"description": summary}
     return {"summary": summary, "parameters": _parameters(path), "responses": {"200": ok, "default": _ERROR}}
 
@@ -120,7 +120,7 @@ _ERROR = {
 
 
 def _table(description: Mapping[str, Any], reference: Mapping[str, str]) -> str:
-    """The fields of a body."""
+    """Return an HTML table of a body's fields."""
     schema = description["components"]["schemas"][reference["$ref"].rpartition("/")[2]]
     rows = [
         f"<tr><td><code>{html.escape(name)}</code>{' (required)' * (name in schema['required'])}</td>"
@@ -131,7 +131,7 @@ def _table(description: Mapping[str, Any], reference: Mapping[str, str]) -> str:
 
 
 def _type(schema: Mapping[str, Any]) -> str:
-    """A field's type in a few words."""
+    """Return a field's type in a few words."""
     if "anyOf" in schema:
         names = dict.fromkeys(_type(kind) for kind in schema["anyOf"] if kind != {"type": "null"})
         return " or ".join(names)
@@ -139,7 +139,7 @@ def _type(schema: Mapping[str, Any]) -> str:
 
 
 def _page(description: Mapping[str, Any]) -> str:
-    """The description as one page without scripts."""
+    """Return the description as one page without scripts."""
     parts = []
     for path, operations in description["paths"].items():
         for method, operation in operations.items():

@@ -1,8 +1,8 @@
-"""What comes before the model: rendering, tokenizing, compiling a grammar. Each job has a thread that can be given up.
+"""Runs the work before the model: rendering, tokenizing, compiling a grammar. Each job has its own thread.
 
-A chat template may loop, and Python cannot end a thread. So a job that is given up, by its deadline or by its client, gets an
-exception, which ends it at its next step in Python. Until then its thread is lost: it is counted, and another one takes the
-next job. When too many are lost, requests get 503.
+A chat template may loop for ever, and Python cannot end a thread. So a job that passes its deadline, or whose client
+disconnects, is abandoned: an exception is raised in its thread and ends it at its next step in Python. Until then the
+thread is counted as lost. If too many threads are lost, requests get 503.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ _log = logging.getLogger("unspool.serve")
 _T = TypeVar("_T")
 
 
-# Answers have turns; tokenizing alone has none.
+# Maximum number of jobs at a time. `Limits` bounds answers, but not requests that only tokenize.
 _MOST_AT_ONCE = 40
 
 
 class GivenUp(BaseException):
-    """Raised in a thread whose job is given up. No handler of Exception catches it."""
+    """Raised in the thread of an abandoned job. Handlers of Exception do not catch it."""
 
 
 class Preparing:
     """Runs jobs in threads, with a deadline.
 
     Args:
-        timeout_s: Seconds for a job.
-        most_lost: So many threads may be lost; then no job begins.
+        timeout_s: Maximum seconds that a job may take.
+        most_lost: Number of lost threads at which no further job begins.
 
     Attributes:
-        lost_count: Threads whose job is given up and goes on.
-        on_change: Called when it has changed.
+        lost_count: Number of threads that still run an abandoned job.
+        on_change: Called when `lost_count` has changed.
     """
 
     def __init__(self, timeout_s: float, most_lost: int) -> None:
@@ -59,10 +59,10 @@ class Preparing:
         return self.lost_count < self._most_lost
 
     async def run(self, job: Callable[[], _T], discard: Callable[[_T], object] = lambda _: None) -> _T:
-        """The job's result.
+        """Run a job in a thread and return its result.
 
         Args:
-            discard: Called in the job's thread with a result that comes after the job is given up.
+            discard: Called with a result that nobody waits for any more.
 
         Raises:
             ApiError: 504, the job takes too long; 503, too many threads are lost.
@@ -100,19 +100,19 @@ class _Work(Generic[_T]):
         self._is_given_up = False
         self._is_found = False
         context = contextvars.copy_context()
-        # A daemon, so that neither the server's end nor the interpreter's waits for it.
+        # A daemon thread, so that neither the server nor the interpreter waits for it at the end.
         self._thread = threading.Thread(
             target=context.run, args=[self._run], name="unspool-prepare", daemon=True
         )
         self._thread.start()
 
     def give_up(self) -> None:
-        """End the job if it still runs."""
+        """Abandon the job if it still runs."""
         with self._lock:
             if self._is_done or self._is_given_up:
                 return
             self._is_given_up = True
-            # Within the lock: once the job is done, nothing may be raised in its thread.
+            # Under the lock, because nothing may be raised in the thread once the job is done.
             _raise_in(self._thread)
         self._owner.lost_count += 1
         self._owner.on_change()
@@ -129,10 +129,10 @@ class _Work(Generic[_T]):
             while True:
                 try:
                     return self._finish(outcome, error)
-                except GivenUp:  # it came after the job
+                except GivenUp:  # raised after the job had ended
                     continue
         finally:
-            # Its traceback refers to this frame and to what the job began, which must end now.
+            # Break the cycle: the traceback refers to this frame and to the job's objects, which must be freed now.
             error = None
 
     def _finish(self, outcome: list[_T], error: BaseException | None) -> None:
@@ -151,14 +151,14 @@ class _Work(Generic[_T]):
             self._loop.call_soon_threadsafe(function, *arguments)
 
     def _deliver(self, outcome: list[_T], error: BaseException | None) -> None:
-        if self.result.done():  # the client left at the same time
+        if self.result.done():  # the client disconnected at the same time
             for result in outcome:
                 self._discard(result)
         elif error is None:
             self.result.set_result(outcome[0])
         elif isinstance(error, Exception) and not isinstance(error, StopIteration):
             self.result.set_exception(error)
-        else:  # it would end the event loop
+        else:  # raised as it is, it would end the event loop
             self.result.set_exception(RuntimeError(f"{type(error).__name__}: {error}"))
 
     def _found(self) -> None:

@@ -1,7 +1,7 @@
 """`unspool serve --workers`: several processes on one socket, under uvicorn's supervisor.
 
-The supervisor starts a process again that has died, and passes on the signal to stop. Each process loads the models, and
-answers what it accepts; the server keeps nothing that another process would need.
+The supervisor restarts a process that has died, and passes on the signal to stop. Each process loads the models and
+answers the requests that it accepts. Processes share no state.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["serve_processes"]
 
 _log = logging.getLogger("unspool.serve")
 
-# A process imports our code before it answers the supervisor.
+# Seconds until a process must answer the supervisor; it imports unspool first.
 _START_S = 120
 
 Models = Callable[[], Mapping[str, Any]]
@@ -51,10 +51,10 @@ def serve_processes(
     """Serve until SIGINT or SIGTERM, as `ApiServer.fire` does.
 
     Args:
-        make: Returns what loads the models, and the options; it is pickled.
+        make: Returns the function that loads the models, and the options. It is pickled.
 
     Raises:
-        ArgumentError: The system has no such processes, or an option needs one process.
+        ArgumentError: The system does not support several processes, or an option needs a single one.
         StreamError: The models cannot be loaded.
     """
     _, options = make()
@@ -83,7 +83,7 @@ def serve_processes(
             ProcessesCollector(registry, folder)
             metrics, _ = start_http_server(metrics_port, host, registry=registry)
         try:
-            # Versions before 0.40 or so take what a process runs; later ones make it.
+            # uvicorn before about 0.40 has the parameter `target`; later versions choose the target themselves.
             takes_target = "target" in inspect.signature(Multiprocess).parameters
             supervise: Any = Multiprocess
             target = {"target": uvicorn.Server(config).run} if takes_target else {}
@@ -99,7 +99,7 @@ def serve_processes(
 
 
 class _ProcessConfig(uvicorn.Config):
-    """uvicorn's settings, which are pickled for each process; the process makes the app of them."""
+    """uvicorn's settings, which are pickled for each process; each process makes its app from them."""
 
     def __init__(self, make: Callable[[], tuple[Models, ServeOptions]], count: int, **settings: Any) -> None:
         super().__init__("unspool", workers=count, **settings)
@@ -127,6 +127,6 @@ class _ProcessConfig(uvicorn.Config):
             _log.info("%s; %d processes", summary_of(address, state.models), self.workers)
 
     def _fail(self) -> None:
-        """What failed here would fail in each process: end them all."""
+        """End all processes: a failure here would occur in each of them."""
         self.has_failed.value = True
         os.kill(os.getppid(), signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""An id for each request: in its response, in its errors, and in the log."""
+"""An id for each request, which its response, its errors and the log contain."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _log = logging.getLogger("unspool.serve")
 #: The id of the request that the running code serves; "" outside requests.
 current_request_id: ContextVar[str] = ContextVar("unspool_request_id", default="")
 
-# An id of the client's is kept if it can stand in a log line.
+# A client's id is kept if it is safe in a log line.
 _FIT = re.compile(r"[\w.:@/+=-]{1,128}", re.ASCII)
 _LONGEST_PATH = 200
 _QUIET = frozenset({"/health", "/liveness", "/readiness", "/metrics"})
 
 
 class RequestIds:
-    """Keeps a client's `X-Request-Id` or makes one, returns it, and logs one line for each request."""
+    """Keeps a client's `X-Request-Id` or makes one, sends it in the response, and logs one line for each request."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""A request for an answer, in the common form of all protocols."""
+"""A request for an answer, in a form that all protocols share."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ Protocol = Literal["chat_completions", "completions", "responses", "messages", "
 
 @dataclass(frozen=True, kw_only=True)
 class GenerationRequest:
-    """One request: what to generate, and how to send it.
+    """A request: what to generate, and how to send it.
 
     Attributes:
         model: The model's name in the request.
         prompt: Chat messages, text, or token ids.
-        raw: Reasoning and calls are content.
+        raw: Whether reasoning and calls are content.
         effort: The reasoning effort; None: the model's default.
-        thinking: Reasoning on or off; None: not set.
+        thinking: Whether the model reasons; None: not set.
         template_kwargs: Variables of the chat template.
-        stream: Send events, not a body.
-        sse: Whether a stream is of server-sent events; Google's may be a JSON array.
-        stream_arguments: As of `WireWriter`.
+        stream: Whether to send events instead of a body.
+        sse: Whether a stream consists of server-sent events; Google's may be a JSON array.
+        stream_arguments: As in `WireWriter`.
         include_usage: Whether a stream of chat chunks ends with the usage.
         metadata: The request's metadata.
         echo: Fields of the request that the response repeats.
-        format, reasoning: The formats that the answer is to be read in; None: the model's own.
+        format, reasoning: The formats in which to parse the answer; None: the model's own.
         timeout_s: Seconds without a token until the model is cancelled; None: the server's option.
-        incomplete_calls, stop_in: As of `Parser`; None: the server's option.
-        response: What the content is kept to; None: free text.
+        incomplete_calls, stop_in: As in `Parser`; None: the server's option.
+        response: The constraint of the content; None: free text.
         keep: Called with the bytes that hold the whole answer: a body, or the last event.
-        prefill: The last message is the assistant's, and the answer continues it.
+        prefill: Whether the answer continues the last message, which is the assistant's.
     """
 
     protocol: Protocol

@@ -1,4 +1,4 @@
-"""What an answer's content is kept to, in each protocol's fields and in those of vLLM and llama.cpp."""
+"""Constraints of an answer's content, in each protocol's fields and in those of vLLM and llama.cpp."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class NamedSchema(Exact, kw_only=True):
 
 
 class TextFormat(Exact, kw_only=True):
-    """A format that is no JSON, such as {"type": "regex", "regex": "[0-9]+"}."""
+    """A format, possibly not JSON, such as {"type": "regex", "regex": "[0-9]+"}."""
 
     type: str
     choice: list[str] | None = None
@@ -35,7 +35,7 @@ class TextFormat(Exact, kw_only=True):
 
 
 class FlatFormat(TextFormat, kw_only=True):
-    """A format as Responses and Messages have it: the schema stands beside the type."""
+    """A format in Responses and Messages, with the schema beside the type."""
 
     name: str | None = None
     description: str | None = None
@@ -44,13 +44,13 @@ class FlatFormat(TextFormat, kw_only=True):
 
 
 class NestedFormat(TextFormat, kw_only=True):
-    """A format as chat completions have it."""
+    """A format in chat completions."""
 
     json_schema: NamedSchema | None = None
 
 
 class StructuredOutputs(Exact, kw_only=True):
-    """vLLM's field: one of these."""
+    """vLLM's field; exactly one of these must be set."""
 
     json: dict[str, Any] | str | None = None
     json_object: bool | None = None
@@ -71,13 +71,14 @@ class ConstraintFields(Wire, kw_only=True):
     grammar: str | None = None
 
     def response(self, format: FlatFormat | NestedFormat | None, path: str) -> Response | None:
-        """What the answer is kept to; None: it is free.
+        """Return the constraint of the answer; None: unconstrained.
 
         Args:
-            format: The protocol's own field, at `path`.
+            format: The value of the protocol's own field.
+            path: The place of that field in the request.
 
         Raises:
-            ApiError: 400, it cannot be read, or several fields say it.
+            ApiError: 400, the constraint is invalid, or several fields set one.
         """
         found = {path: _own(format, path)}
         if (inside := self.structured_outputs) is not None:
@@ -110,10 +111,10 @@ def _read(
 
 
 def _own(format: FlatFormat | NestedFormat | None, path: str) -> Response | None:
-    """What the protocol's own field asks for; None: text.
+    """Return the constraint in the protocol's own field; None: text.
 
     Raises:
-        ApiError: 400, the type is unknown, or what it needs is missing.
+        ApiError: 400, the type is unknown, or a field that it needs is missing.
     """
     if format is None:
         return None

@@ -13,7 +13,7 @@ __all__ = ["key_of", "response_routes"]
 
 
 def key_of(request: Request) -> str:
-    """Whose responses a request may see."""
+    """Return the API key of a request, which decides whose responses it may see."""
     return str(request.scope.get("unspool.key", ""))
 
 

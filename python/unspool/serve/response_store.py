@@ -1,4 +1,4 @@
-"""Responses that clients ask for again, or continue: a bounded store in memory."""
+"""A bounded store in memory for responses, which clients may retrieve or continue."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class _Named(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    items: bytes  # of the request alone
+    items: bytes  # those of the request alone
     body: bytes
     previous: str | None
     time_s: float
@@ -44,9 +44,9 @@ class _Kept:
 
 
 class ResponseStore:
-    """The latest responses, each seen only with the API key that it was made with.
+    """The latest responses, each visible only to the API key that created it.
 
-    A response that is used, with all that it continues, counts as new; the oldest go first.
+    Using a response makes it and all responses that it continues count as new. The oldest are dropped first.
     """
 
     def __init__(self, options: ServeOptions) -> None:
@@ -54,15 +54,15 @@ class ResponseStore:
         self._most_s = options.response_store_age_s
         self._kept: OrderedDict[tuple[str, str], _Kept] = OrderedDict()
         self._size = 0
-        self._lock = threading.Lock()  # long bodies are read in threads
+        self._lock = threading.Lock()  # because long bodies are read in threads
 
     @property
     def is_on(self) -> bool:
-        """Whether anything is kept."""
+        """Whether responses are kept."""
         return self._most_bytes > 0
 
     def reader(self, key: str) -> Callable[[Any], GenerationRequest]:
-        """A reader of Responses' bodies that may continue a stored response."""
+        """Return a function that reads Responses' bodies, which may continue a stored response."""
 
         def read(data: Any) -> GenerationRequest:
             if not isinstance(data, dict):
@@ -85,7 +85,7 @@ class ResponseStore:
         return read
 
     def _conversation(self, key: str, id: str) -> list[Any]:
-        """All items up to a response's last, from the first request on."""
+        """Return all items from the first request of a conversation to the end of this response."""
         chain: list[_Kept] = []
         last: str | None = id
         while last is not None:
@@ -97,7 +97,7 @@ class ResponseStore:
         return found
 
     def _resolved(self, key: str, item: Any) -> Any:
-        """An item, or the one that it refers to: its id has the response's, and its place there."""
+        """Return an item, or the item that it refers to by an id made of the response's id and the item's place."""
         if not isinstance(item, dict) or item.get("type") != "item_reference":
             return item
         id = str(item.get("id"))
@@ -109,7 +109,7 @@ class ResponseStore:
         return found
 
     def _keep(self, key: str, items: bytes, previous: str | None, written: bytes) -> None:
-        # A stream's last event holds the response. JSON has no raw line break, so a line's begin is the wire's own.
+        # A stream's last event holds the response. JSON has no raw line break, so "\ndata: " cannot be inside it.
         data = written.rpartition(b"\ndata: ")[2]
         body = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
         raw = bytes(body.get("response", data))
@@ -121,10 +121,10 @@ class ResponseStore:
                 self._size -= self._kept.popitem(last=False)[1].size
 
     def _find(self, key: str, id: str, param: str | None = None) -> _Kept:
-        """A response.
+        """Find a response.
 
         Raises:
-            ApiError: 404, it is not here; says why.
+            ApiError: 404, the store does not have it; the message says why.
         """
         if not self.is_on:
             raise _not_found(_NOTHING_KEPT, param)
@@ -140,18 +140,18 @@ class ResponseStore:
         raise _not_found(message, param)
 
     def get(self, key: str, id: str) -> bytes:
-        """A response's body."""
+        """Return a response's body."""
         return self._find(key, id).body
 
     def delete(self, key: str, id: str) -> None:
-        """Drop a response; what continues it can no longer be continued."""
+        """Drop a response. Responses that continue it can no longer be continued."""
         self._find(key, id)
         with self._lock:
             if (kept := self._kept.pop((key, id), None)) is not None:
                 self._size -= kept.size
 
     def input_items(self, key: str, id: str) -> list[Any]:
-        """The items of its own request, each with an id, and a text as a part."""
+        """Return the items of a response's own request, each with an id and its text as a part."""
         items = msgspec.json.decode(self._find(key, id).items)
         for index, item in enumerate(items):
             item.setdefault("type", "message")

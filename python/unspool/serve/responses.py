@@ -81,7 +81,7 @@ _Accepted = kinds(
     "unsupported_content",
     "'{path}' is of type '{kind}'; this server accepts messages, calls, their results and reasoning",
     "message",
-    # What a vendor ran and answered.
+    # Calls that a vendor ran itself, and their results.
     left_out=r"\w{1,40}_(call|output)|compaction|mcp_\w{1,40}|agent_message|additional_tools",
 )
 
@@ -98,7 +98,7 @@ class ResponseTool(Wire, tag_field="type", tag="function", kw_only=True):
 
 
 class ResponseCustom(CustomPart, tag_field="type", tag="custom", kw_only=True):
-    """A tool that takes a text."""
+    """A custom tool, whose input is a text."""
 
     defer_loading: Ignored = None
 
@@ -152,7 +152,7 @@ class ResponseRequest(ChatFields, kw_only=True):
 
 
 def read_response_request(data: Any) -> GenerationRequest:
-    """A body of Responses, with all items that it continues."""
+    """Read a body of Responses, with all items that it continues."""
     body = take(ResponseRequest, data)
     tools = _tools(data.get("tools"), body)
     reasoning = body.reasoning or ReasoningFields()
@@ -176,7 +176,7 @@ def read_response_request(data: Any) -> GenerationRequest:
     )
 
 
-# The fields of its request that a response repeats; the SDKs' own types ask for some of these.
+# Fields of the request that a response repeats; the SDKs' own types require some of them.
 _ECHOED = (
     "instructions", "max_output_tokens", "metadata", "parallel_tool_calls", "previous_response_id", "reasoning", "store",
     "temperature", "text", "tool_choice", "tools", "top_logprobs", "top_p", "truncation", "user",
@@ -187,7 +187,7 @@ _LOGPROBS = "message.output_text.logprobs"
 
 
 def _logprobs(body: ResponseRequest) -> int | None:
-    """The number of most likely tokens to list; None: no log-probabilities."""
+    """Return the number of most likely tokens to list; None: no log-probabilities."""
     included = body.include or []
     for name in included:
         if name not in (_LOGPROBS, "reasoning.encrypted_content"):
@@ -236,7 +236,7 @@ def _add_item(chat: list[dict[str, Any]], item: Any, path: str) -> None:
 
 
 def _tools(tools: list[Mapping[str, Any]] | None, body: ResponseRequest) -> Tools:
-    """The tools as the client wrote them, which templates show in this order; those of namespaces by one name."""
+    """Convert the tools, their fields in the client's order; a name that is not unique is joined to its namespace."""
     flat = list(_flat(tools or ()))
     names = Counter(tool["name"] for _, _, tool in flat)
     found, namespaces = [], {}
@@ -257,7 +257,7 @@ def _tools(tools: list[Mapping[str, Any]] | None, body: ResponseRequest) -> Tool
 def _flat(
     tools: Sequence[Mapping[str, Any]], namespace: str | None = None, path: str = "tools"
 ) -> Iterator[tuple[str, str | None, dict[str, Any]]]:
-    """Each tool's type, namespace and fields."""
+    """Yield each tool's type, namespace and fields."""
     for index, tool in enumerate(tools):
         kind, place = tool.get("type") or "function", f"{path}[{index}]"
         if kind == "namespace":

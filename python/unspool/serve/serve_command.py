@@ -1,4 +1,4 @@
-"""`unspool serve`: from the command line's options to a server."""
+"""`unspool serve`: starts a server from the command line's options."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from unspool.serve.options import ServeOptions
 
 __all__ = ["serve_command"]
 
-# An engine has a queue of its own.
+# Maximum number of answers at a time if an engine runs the model; the engine has its own queue.
 _MOST_OF_ENGINES = 1024
 
-# The command's options of an engine, and the names that they have in a file's table.
+# The command's options for an engine, and their names in a file's table.
 _ENGINE_OPTIONS = {
     "engine_urls": "url",
     "kind": "kind",
@@ -43,14 +43,14 @@ def serve_command(
     workers: int = 1,
     **further: Any,
 ) -> None:
-    """Load what is asked for, and serve it until a signal to stop comes.
+    """Load the models and serve them until a stop signal.
 
     Args:
-        workers: How many processes serve.
+        workers: The number of processes that serve.
         further: The arguments of `read_command`.
 
     Raises:
-        ArgumentError: As of `read_command`; or an option is not for several processes.
+        ArgumentError: As in `read_command`; or an option is incompatible with several processes.
     """
     make = functools.partial(read_command, model, workers=workers, **further)
     at = (host, port, metrics_port, log_level, ssl_keyfile, ssl_certfile)
@@ -73,15 +73,15 @@ def read_command(
     workers: int,
     **further: Any,
 ) -> tuple[Callable[[], Mapping[str, Any]], ServeOptions]:
-    """What loads the models, and the server's options.
+    """Return the function that loads the models, and the server's options.
 
     Args:
         engines: The arguments of `connect` for each model's name.
-        workers: The processes, which share the room for records.
+        workers: The number of processes, which share the space for records.
         further: The fields of `ServeOptions`, and the arguments of `load_checkpoint`.
 
     Raises:
-        ArgumentError: There is no model, or more than one of a checkpoint, engines and the demo.
+        ArgumentError: Not exactly one of a checkpoint, engines and the demo is given.
     """
     engine = {field: further.pop(option) for option, field in _ENGINE_OPTIONS.items()}
     if sum((model is not None, demo, bool(engine["url"]), bool(engines))) != 1:
@@ -115,7 +115,7 @@ def read_command(
 
 
 def _check_also(also: Any, is_demo: bool, strict_markers: bool) -> None:
-    """Raise for options that cannot be together, and for another family that is none."""
+    """Raise ArgumentError for options that exclude each other, and for an unknown format in `also`."""
     if is_demo and strict_markers:
         raise ArgumentError("a demo replays text, which has no tokens; leave --strict-markers out")
     if strict_markers and also:
@@ -128,12 +128,12 @@ def _check_also(also: Any, is_demo: bool, strict_markers: bool) -> None:
 
 
 def _loader(path: str, name: str | None, *, format_: str, **loading: Any) -> Callable[[], Mapping[str, Any]]:
-    """The function that loads the model when the server has started."""
+    """Return the function that loads the model after the server has started."""
 
     def load() -> Mapping[str, Any]:
         try:
             model = load_checkpoint(path, format=format_, **loading)
-        except OSError as error:  # transformers' texts have several lines
+        except OSError as error:  # transformers' messages have several lines
             raise ArgumentError(
                 f"cannot load '{path}': {str(error).strip().splitlines()[0]}; name a checkpoint's folder, or a "
                 "repository that can be reached"
@@ -147,7 +147,7 @@ def _check_source(path: str, format: str, reasoning: str | None, gguf_file: str 
     """Check the formats' names, and that `path` is a checkpoint's folder or may be a repository's name.
 
     Raises:
-        ArgumentError: There is no such folder, or it has no checkpoint.
+        ArgumentError: The folder does not exist, or has no checkpoint.
         UnknownFormatError: No format has this name.
     """
     check_format_names(format, reasoning)

@@ -1,4 +1,4 @@
-"""The models that can be served: anything that streams as `StreamGenerator` does."""
+"""Models that can be served: objects that stream as `StreamGenerator` does."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ __all__ = [
 class ServedModel(Protocol):
     """A model with its tokenizer; `StreamGenerator` is one.
 
-    Its methods run in worker threads. Optional, as of `StreamGenerator`: `count_tokens` and
-    `tokenize` (with prompt, tools and chat_template_kwargs), and `format_name(tools)` for the metrics. A model
-    whose `context_length` is a number is asked to keep to it: its `stream` gets `within_context=True` too. One whose
-    `stream` takes `response_format` or `prefill` gets the request's; other models reject such requests. A `lifespan()`, an
-    asynchronous context manager, is entered while the server runs; /readiness follows `is_ready`.
+    Its methods run in worker threads. These are optional, and as in `StreamGenerator`: `count_tokens` and `tokenize`
+    (with prompt, tools and chat_template_kwargs), and `format_name(tools)` for the metrics. If `context_length` is a
+    number, `stream` also gets `within_context=True`, and must keep to that length. If `stream` has the parameters
+    `response_format` or `prefill`, it gets the request's; otherwise such requests are rejected. `lifespan()`, an
+    asynchronous context manager, is entered while the server runs. /readiness reports `is_ready`.
     """
 
     def stream(
@@ -51,30 +51,30 @@ class ServedModel(Protocol):
         parallel_tool_calls: bool,
         reasoning_field: str,
     ) -> DeltaStream:
-        """Begin an answer, as of `StreamGenerator.stream`.
+        """Begin an answer, as in `StreamGenerator.stream`.
 
         Raises:
-            ArgumentError: The request cannot be honoured; the client gets 400.
+            ArgumentError: The model cannot fulfil the request; the client gets 400.
         """
 
 
-# Variables that the server sets, and options of the rendering; a client's own template is not run.
+# Variables that the server sets, and options of the rendering; a client's own template is never run.
 _SET_FOR_TEMPLATES = frozenset({
     "messages", "conversation", "tools", "add_generation_prompt", "continue_final_message", "chat_template", "tokenize",
     "return_tensors", "return_dict", "return_assistant_tokens_mask", "padding", "truncation", "max_length",
     "tokenizer_kwargs", "processor_kwargs",
 })  # fmt: skip
 
-# Switches of thinking, as chat templates name them.
+# Names of the switches for thinking in chat templates.
 _THINKING_SWITCHES = ("enable_thinking", "thinking")
 
 
-# Efforts, as the APIs name them.
+# Names of the efforts in the APIs.
 _EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 
 
 def effort_kwargs(model: Any, effort: str) -> dict[str, Any] | None:
-    """A reasoning effort as the chat template's own variables; None if it has none.
+    """Return a reasoning effort as the chat template's own variables; None: the template has none for it.
 
     Raises:
         ArgumentError: The effort is unknown.
@@ -89,7 +89,7 @@ def effort_kwargs(model: Any, effort: str) -> dict[str, Any] | None:
 
 
 def check_template_kwargs(model: Any, given: Mapping[str, Any]) -> None:
-    """Raise ArgumentError for variables that the model's chat template never reads, or that are set for it."""
+    """Raise ArgumentError for variables that the model's chat template never reads, or that the server sets."""
     taken = sorted(set(given) & _SET_FOR_TEMPLATES)
     if taken:
         raise ArgumentError(
@@ -104,9 +104,9 @@ def check_template_kwargs(model: Any, given: Mapping[str, Any]) -> None:
 
 
 def check_template(model: Any, prompt: Any, tools: Sequence[Mapping[str, Any]] | None) -> None:
-    """Raise ApiError 400 for messages or tools that no chat template of the model shows it.
+    """Raise ApiError 400 for messages or tools if the model has no chat template that can render them.
 
-    Only models with a tokenizer are checked: others read messages in their own way.
+    Only models with a tokenizer are checked; others convert messages in their own way.
     """
     if isinstance(prompt, str) or not prompt or not isinstance(prompt[0], Mapping):
         return
@@ -129,7 +129,7 @@ def check_template(model: Any, prompt: Any, tools: Sequence[Mapping[str, Any]] |
 
 
 def has_template(model: Any) -> bool:
-    """Whether messages can be written as a prompt: by a template, or by a method of the tokenizer's own."""
+    """Whether messages can be rendered to a prompt, by a template or by the tokenizer's own method."""
     owners = [
         owner for name in ("tokenizer", "processor") if (owner := getattr(model, name, None)) is not None
     ]
@@ -150,7 +150,7 @@ def count_tokens(
     template_kwargs: Mapping[str, Any] | None = None,
     prefill: bool = False,
 ) -> int:
-    """The number of the prompt's token ids, as in its answer's usage."""
+    """Return the number of the prompt's token ids, as in its answer's usage."""
     count = _ability(model, "count_tokens")
     options = {"prefill": True} if prefill else {}
     return int(count(prompt, tools=tools, chat_template_kwargs=template_kwargs, **options))
@@ -162,13 +162,13 @@ def tokenize(
     tools: Sequence[Mapping[str, Any]] | None = None,
     template_kwargs: Mapping[str, Any] | None = None,
 ) -> list[int]:
-    """The prompt's token ids: of messages, those of the rendered chat template."""
+    """Return the prompt's token ids; messages are rendered with the chat template."""
     ids: list[int] = _ability(model, "tokenize")(prompt, tools=tools, chat_template_kwargs=template_kwargs)
     return ids
 
 
 def format_name(model: Any, tools: Sequence[Mapping[str, Any]] | None, raw: bool) -> str:
-    """The format that an answer is read in, "" if the model does not have its name."""
+    """Return the name of the format in which an answer is parsed; "" if the model does not report it."""
     if raw:
         return "none"
     name = getattr(model, "format_name", None)
@@ -176,10 +176,10 @@ def format_name(model: Any, tools: Sequence[Mapping[str, Any]] | None, raw: bool
 
 
 def answer_options(model: Any, response: Response | None, prefill: bool) -> dict[str, Any]:
-    """Options of `stream` for an answer that is kept to something, or that is begun.
+    """Return the options of `stream` for an answer that is constrained, or that continues a message.
 
     Raises:
-        ArgumentError: The model's `stream` does not take the option.
+        ArgumentError: The model's `stream` does not accept the option.
     """
     options: dict[str, Any] = {"prefill": True} if prefill else {}
     if response is not None:
@@ -200,7 +200,7 @@ def _ability(model: Any, name: str) -> Any:
 
 
 def _template_names(model: Any) -> frozenset[str] | None:
-    """The words in a model's chat template; None if they are unknown."""
+    """Return the words in a model's chat template; None if they are unknown."""
     names = getattr(model, "template_names", None)
     if names is not None:
         return frozenset(names)

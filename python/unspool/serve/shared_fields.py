@@ -1,4 +1,4 @@
-"""The fields that requests of several protocols have."""
+"""Fields that requests of several protocols share."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ Stop = str | list[str]
 _Budget = Annotated[int, Meta(ge=0)]
 _Penalty = Annotated[float, Meta(ge=-2, le=2)]
 
-# Below it, scores that are divided by it overflow.
+# Minimum temperature; scores that are divided by a smaller one overflow.
 _LEAST_TEMPERATURE = 1e-6
 
-# The search keeps all their prefixes.
+# Maximum size of all stop strings; the search keeps all their prefixes.
 _MAX_STOP_BYTES = 1024
 
 
 class SamplingFields(ConstraintFields, kw_only=True):
-    """How tokens are chosen and constrained, with the extensions of vLLM and others."""
+    """Fields for choosing and constraining tokens, with the extensions of vLLM and others."""
 
     temperature: Annotated[float, Meta(ge=0)] | None = None
     top_p: Annotated[float, Meta(gt=0, le=1)] | None = None
@@ -65,10 +65,10 @@ class SamplingFields(ConstraintFields, kw_only=True):
         stop_field: str = "stop",
         budget: int | None = None,
     ) -> SamplingParams:
-        """All that decides on an answer's tokens.
+        """Return the sampling parameters of an answer.
 
         Args:
-            budget: The most tokens of reasoning, by a field of the protocol's own.
+            budget: The maximum number of reasoning tokens, from the protocol's own field.
 
         Raises:
             ApiError: 422, a value is out of its range.
@@ -106,7 +106,7 @@ def _stop_texts(stop: str | list[str] | None, name: str) -> tuple[str, ...]:
 
 
 class ReasoningFields(Wire, kw_only=True):
-    """How to reason; reasoning is sent whole."""
+    """Fields for reasoning, which is always sent whole, never as a summary."""
 
     effort: str | None = None
     max_tokens: _Budget | None = None
@@ -115,7 +115,7 @@ class ReasoningFields(Wire, kw_only=True):
 
 
 class AnswerFields(SamplingFields, kw_only=True):
-    """What every endpoint that answers has."""
+    """Fields of every endpoint that answers."""
 
     model: str
     stream: bool = False
@@ -130,7 +130,7 @@ class AnswerFields(SamplingFields, kw_only=True):
 
 
 class ChatFields(AnswerFields, kw_only=True):
-    """What every endpoint that answers a chat has; extensions of this server."""
+    """Fields of every endpoint that answers a chat; extensions of this server."""
 
     incomplete_calls: IncompleteCalls | None = None
     stop_in: StopIn | None = None
@@ -145,10 +145,10 @@ class StreamOptions(Wire, kw_only=True):
 
 
 def logprob_count(top_logprobs: int | None, is_wanted: bool, wanted_by: str) -> int | None:
-    """The number of most likely tokens to list; None: no log-probabilities.
+    """Return the number of most likely tokens to list; None: no log-probabilities.
 
     Args:
-        is_wanted: Whether the request has log-probabilities.
+        is_wanted: Whether the request asks for log-probabilities.
         wanted_by: The field that requests them, for the error.
     """
     if top_logprobs and not is_wanted:

@@ -1,4 +1,4 @@
-"""The state that all requests of a server share."""
+"""State that all requests of a server share."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ class ServerState:
     """The models, the limits, the metrics, and whether the server accepts requests.
 
     Attributes:
-        models: By name; None while they load.
+        models: The models by name; None while they load.
         failure: The exception of the loading function.
         is_stopping: Whether the server is stopping.
         checks_host: Whether `Host` must be a name of this server.
-        preparing: Runs what comes before the model.
-        parsing: Lets one long body be parsed at a time.
-        responses: The stored ones.
-        answer_count: Running and queued answers.
-        recorder: Keeps the answers, if there is a folder for them.
+        preparing: Runs the work before the model, such as rendering templates.
+        parsing: Allows one long body at a time to be parsed.
+        responses: The stored responses.
+        answer_count: The number of running and queued answers.
+        recorder: Records the answers; None: there is no folder for them.
     """
 
     def __init__(self, options: ServeOptions) -> None:
@@ -80,7 +80,7 @@ class ServerState:
         self.is_stopping = True
 
     def drain(self) -> None:
-        """`stop`, and cut running ones off after the time to drain; on the event loop."""
+        """Reject new requests, and cancel running ones after the time to drain; on the event loop."""
         if not self.is_stopping:
             self.stop()
             asyncio.get_running_loop().call_later(self.options.drain_timeout_s, self.cut_off)
@@ -103,10 +103,10 @@ class ServerState:
             self._running.discard(scope)
 
     def check_ready(self) -> Mapping[str, Any]:
-        """The models.
+        """Return the models.
 
         Raises:
-            ApiError: 503, they are not loaded yet, or the server is stopping.
+            ApiError: 503, the models are not loaded yet, or the server is stopping.
         """
         if self.is_stopping:
             raise _not_ready("the server is stopping", self.options.retry_after_s)
@@ -116,10 +116,10 @@ class ServerState:
         return self.models
 
     async def find_model(self, name: str) -> Any:
-        """The model of this name; a mapping that makes its models is called in a thread.
+        """Return the model with this name; a mapping that creates its models on access is called in a thread.
 
         Raises:
-            ApiError: 404, there is no such model; 503.
+            ApiError: 404, there is no such model; 503, as in `check_ready`.
         """
         models = self.check_ready()
         try:
@@ -137,6 +137,6 @@ def _not_ready(message: str, retry_after_s: int) -> ApiError:
 
 
 def state_of(request: Request) -> ServerState:
-    """The state of the app that a request came to."""
+    """Return the state of the app that received a request."""
     state: ServerState = request.app.state.server
     return state

@@ -39,7 +39,7 @@ async def _metrics_json(request: Request) -> Response:
 
 
 def _entry(state: ServerState, name: str, model: Any) -> dict[str, Any]:
-    """OpenAI's entry, with `max_model_len` as vLLM has it; null if the model does not say."""
+    """Return OpenAI's entry for a model, with vLLM's `max_model_len`; null if the model does not report its length."""
     return {
         "id": name,
         "object": "model",
@@ -57,7 +57,7 @@ def _google_entry(_: ServerState, name: str, model: Any) -> dict[str, Any]:
 
 
 def _is_google(request: Request) -> bool:
-    """Whether Google's SDKs ask; they ask for v1 or v1beta."""
+    """Whether the request comes from one of Google's SDKs, which use v1 or v1beta."""
     return request.url.path.startswith("/v1beta/") or "x-goog-api-key" in request.headers
 
 

@@ -1,4 +1,4 @@
-"""From a generation's deltas to a client, until either of them ends."""
+"""Passes a generation's deltas to a client until either of them ends."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["cancel_on_disconnect", "pulses"]
 
 
 async def pulses(stream: DeltaStream, patience_s: float, gather_s: float = 0.0) -> AsyncGenerator[bool, None]:
-    """True at the first token and when there are deltas to drain, False after `patience_s` seconds without.
+    """Yield True at the first token and when there are deltas to drain, False after `patience_s` seconds without any.
 
-    After the first, deltas are left to gather for `gather_s` seconds while the model runs.
+    After the first, deltas are gathered for `gather_s` seconds while the model runs.
 
     Raises:
-        Exception: The model's exception, after the deltas before it; RuntimeError for a BaseException.
+        Exception: The model's exception, after the deltas before it; a RuntimeError instead of a BaseException.
     """
     is_first = True
     while True:

@@ -1,4 +1,4 @@
-"""A server's spans and metrics for OpenTelemetry, if the program uses it."""
+"""A server's spans and metrics for OpenTelemetry, if the program uses OpenTelemetry."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["TracedRequests", "record_request"]
 
 
 class TracedRequests:
-    """Makes a span of each request to the API, as a part of the client's trace.
+    """Makes a span for each request to the API, as a part of the client's trace.
 
-    If another middleware has begun one, its span stays the only one.
+    Makes none if another middleware has already begun a span for the request.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -79,8 +79,10 @@ def record_request(
     """Record the metrics of an answer.
 
     Args:
-        first_s: Until its first token.
-        token_s: Between two tokens, on average.
+        duration_s: Seconds of the whole answer.
+        error: The kind of failure; None: success.
+        first_s: Seconds until its first token; None: there was none.
+        token_s: Mean seconds between two tokens; None: unknown.
     """
     if not is_used():
         return

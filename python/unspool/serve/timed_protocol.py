@@ -1,4 +1,4 @@
-"""uvicorn's protocol, with a limit of time and size for a request's headers."""
+"""uvicorn's protocol with limits for the time and size of a request's headers."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ __all__ = ["timed_protocol"]
 def timed_protocol(
     timeout_s: float, max_bytes: int, on_shutdown: Callable[[], object] = lambda: None
 ) -> type[asyncio.Protocol]:
-    """A protocol that closes a connection whose headers do not arrive.
+    """Make a protocol that closes a connection whose headers do not arrive.
 
-    uvicorn itself waits for ever for the first request, and for the rest of headers that are sent in part.
+    uvicorn itself waits without limit for the first request, and for the rest of incomplete headers.
 
     Args:
-        timeout_s: Time from the connection, or from a request's first byte, to the end of the headers.
-        max_bytes: The longest headers; the connection then gets 431, or 414 for the first line.
+        timeout_s: Maximum seconds from the connection, or from a request's first byte, to the end of the headers.
+        max_bytes: Maximum size of the headers. Longer ones get 431, or 414 if the first line is too long.
         on_shutdown: Called for each connection when the server stops.
     """
 
@@ -48,7 +48,7 @@ def timed_protocol(
             if self._is_reading_headers() and not self._has_line:
                 end = data.find(b"\n")
                 self._has_line = end >= 0
-                # Before the parser, which would call a long line invalid.
+                # Check before the parser does, which would report a long line as invalid.
                 if self._header_bytes + (end if end >= 0 else len(data)) > max_bytes:
                     self._refuse(b"414 URI Too Long")
                     return

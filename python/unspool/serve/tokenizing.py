@@ -1,4 +1,4 @@
-"""POST /tokenize and /detokenize as vLLM has them, /v1/count_tokens as EasyDeL and under /v1/messages as Anthropic."""
+"""POST /tokenize and /detokenize of vLLM's API, EasyDeL's /v1/count_tokens, and Anthropic's under /v1/messages."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class TokenizeRequest:
-    """What to tokenize.
+    """A request to tokenize a prompt.
 
     Attributes:
-        model: The model's name; None: the only one that there is.
-        prompt: A text, token ids, or messages, which the chat template writes with `tools`.
+        model: The model's name; None: the only model.
+        prompt: A text, token ids, or messages, which the chat template renders with `tools`.
         adds_special_tokens: Whether a text gets the tokens that the tokenizer puts around it.
         wants_texts: Whether each token's text is returned too.
     """
@@ -64,7 +64,7 @@ _OWN_TEMPLATE = "the server's own template is run, as for an answer"
 class TokenizeChat(Wire, kw_only=True):
     """A body of /tokenize with messages."""
 
-    model: str | None = None  # the only one that there is
+    model: str | None = None  # None: the only model
     messages: list[ChatMessage]
     tools: list[ChatTool] | None = None
     chat_template_kwargs: dict[str, Any] | None = None
@@ -86,7 +86,7 @@ class ConversationRequest(Wire, kw_only=True):
 
 
 def read_tokenize(data: Any) -> TokenizeRequest:
-    """A body of /tokenize."""
+    """Read a body of /tokenize."""
     if isinstance(data, dict) and data.get("messages") is not None:
         chat = take(TokenizeChat, data)
         return TokenizeRequest(
@@ -106,7 +106,7 @@ def read_tokenize(data: Any) -> TokenizeRequest:
 
 
 def read_count(data: Any) -> tuple[str, Any]:
-    """A body of /v1/count_tokens: the model's name, and a text or messages."""
+    """Read a body of /v1/count_tokens: the model's name, and a text or messages."""
     body = take(ConversationRequest, data)
     if body.conversation == "":
         raise ApiError(400, "'conversation' is empty; send a text or messages", param="conversation")
@@ -143,7 +143,7 @@ async def _detokenize(request: Request) -> Response:
 
 
 async def _count_tokens(request: Request) -> Response:
-    """As EasyDeL has it: {model, conversation} -> {model, count}."""
+    """Answer EasyDeL's endpoint: {model, conversation} -> {model, count}."""
     asked, conversation = await read_body(request, read_count)
     name, model = await _find(request, asked)
     check_template(model, conversation, None)
@@ -152,12 +152,12 @@ async def _count_tokens(request: Request) -> Response:
 
 
 async def _count_messages(request: Request) -> Response:
-    """As Anthropic has it: a body of Messages -> {input_tokens}."""
+    """Answer Anthropic's endpoint: a body of Messages -> {input_tokens}."""
     return JSONResponse({"input_tokens": await _count(request, read_messages_count)})
 
 
 async def count_google(request: Request) -> Response:
-    """As Google has it: a body of countTokens -> {totalTokens}."""
+    """Answer Google's endpoint: a body of countTokens -> {totalTokens}."""
     name = request.path_params["name"]
     count = await _count(request, lambda data: read_google_count(data, name))
     return JSONResponse({"totalTokens": count})
@@ -191,7 +191,7 @@ async def _ids(request: Request, model: Any, read: TokenizeRequest) -> list[int]
         return list(await _in_thread(request, tokenize, model, read.prompt, read.tools, read.template_kwargs))
     tokenizer = _tokenizer_of(model, "leave special tokens out")
     ids = await _in_thread(request, lambda: tokenizer.encode(read.prompt, add_special_tokens=False))
-    if ids is None:  # an engine encodes, in its own way
+    if ids is None:  # an engine encodes, and adds special tokens as it likes
         raise as_api_error(ArgumentError("this model cannot leave special tokens out"))
     return list(ids)
 

@@ -1,4 +1,4 @@
-"""The tools of a request, and the choice among them."""
+"""The tools of a request and the tool choice."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class FunctionTool(Wire, kw_only=True):
 
 
 def unsupported_tool(*known: str) -> Meta:
-    """For the annotation of a tool: only these types are the client's own to run; the first is the default.
+    """Return the annotation of a tool whose type must be one of these, which the client runs; the first is the default.
 
-    Others, which a vendor runs, are left out beside them.
+    Tools of other types, which a vendor runs, are left out if there is a tool of a known type.
     """
     says = "'{path}' is a tool of type '{kind}', which this server does not have; use"
     message = f"{says} {' or '.join(map(repr, known))}"
@@ -53,7 +53,7 @@ class _ChatTool(Wire, tag_field="type", tag="function", kw_only=True):
 
 
 class CustomPart(Wire, kw_only=True):
-    """A tool that takes a text, perhaps one that a grammar admits."""
+    """A tool whose input is a text, possibly constrained by a grammar."""
 
     name: str
     description: str | None = None
@@ -77,10 +77,10 @@ class Tools:
     """The tools that a request offers.
 
     Attributes:
-        offered: In the shape of chat completions; None: there are none.
+        offered: The tools in the form of chat completions; None: there are none.
         choice: "auto", "none", "required", or a tool's name.
         is_parallel: Whether an answer may hold more than one call.
-        namespaces: The namespace of a tool and its name there, by the name that the model sees.
+        namespaces: A tool's namespace and its name in it, by the name that the model sees.
     """
 
     offered: list[dict[str, Any]] | None = None
@@ -95,7 +95,7 @@ class Tools:
 
     @property
     def shown(self) -> list[dict[str, Any]] | None:
-        """The tools that may be called, for the chat template."""
+        """The tools that the model may call, for the chat template."""
         if self.choice == "none":
             return None
         if self.choice in ("auto", "required") or self.offered is None:
@@ -104,12 +104,12 @@ class Tools:
 
     @property
     def custom(self) -> list[str]:
-        """The names of those that take a text."""
+        """The names of the custom tools, whose input is a text."""
         return sorted(custom_names(self.offered))
 
 
 def said_of(tool: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of a tool with its name."""
+    """Return the part of a tool that contains its name."""
     found: dict[str, Any] = tool[_key(tool)]
     return found
 
@@ -123,20 +123,21 @@ SHOWN = frozenset({*FunctionTool.__struct_fields__, *CustomPart.__struct_fields_
 
 
 def offered_in(data: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """A body's tools as the client wrote them, which templates show in this order."""
+    """Return a body's tools as the client wrote them, since templates keep the order of their fields."""
     tools = [{**tool, "type": tool.get("type") or "function"} for tool in data.get("tools") or ()]
     return [tool for tool in tools if tool["type"] in ("function", "custom")]
 
 
 def read_tools(tools: list[dict[str, Any]], choice: Any = None, is_parallel: bool = True) -> Tools:
-    """Tools in the shape of chat completions.
+    """Check the tools and the tool choice of a request.
 
     Args:
-        tools: Each with its type and name; fields that are null are left out.
-        choice: The choice in the shape of chat completions; None: "auto".
+        tools: The tools in the form of chat completions, each with its type and name, without fields that are null.
+        choice: The choice in the form of chat completions; None: "auto".
+        is_parallel: Whether an answer may hold more than one call.
 
     Raises:
-        ApiError: 400 for two tools of one name, or a choice that is no tool; 422 for another choice.
+        ApiError: 400, two tools have the same name, or the chosen tool is not offered; 422, the choice is invalid.
     """
     offered: dict[str, dict[str, Any]] = {}
     for index, tool in enumerate(tools):

@@ -1,7 +1,7 @@
-"""Reads a client's JSON into structs. Each error is the client's, and names the field.
+"""Reads a client's JSON into structs. Each error is caused by the client, and names the field.
 
-A client's wish is no command: a field that is unknown, or that changes no answer, is ignored and said. What would make the
-answer wrong is refused. A misspelled field is an error: its sender counts on it.
+A field that is unknown, or that changes no answer, is ignored and reported. A field is rejected if ignoring it would
+make the answer wrong. A misspelled field is an error, since the client relies on it.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ _T = TypeVar("_T")
 
 
 class Wire(msgspec.Struct, kw_only=True):
-    """An object of a request. A null field counts as absent; an unknown one is ignored and said."""
+    """An object of a request. A null field counts as absent; an unknown one is ignored and reported."""
 
 
 class SentBack(Wire, kw_only=True):
-    """An object of an answer that a client sends back. Unknown fields come from there."""
+    """An object of an answer that a client sends back; its unknown fields are not reported."""
 
 
 class Exact(Wire, forbid_unknown_fields=True, kw_only=True):
-    """An object whose unknown fields are errors, since each of them says what the answer is kept to."""
+    """An object whose unknown fields are errors, since each of its fields constrains the answer."""
 
 
 #: A field that is accepted and changes nothing.
@@ -45,13 +45,13 @@ class _Refusal(NamedTuple):
 
 
 def wish(*allowed: Any, why: str) -> Meta:
-    """A field that changes no answer's meaning: any value but these is ignored and said."""
+    """Annotate a field that does not change the answer's meaning; values other than these are ignored and reported."""
     refusal = {"refusal": _Refusal(allowed, why, True)}
     return Meta(description=f"Accepted; changes nothing: {why}.", extra=refusal)
 
 
 def refused(*allowed: Any, why: str) -> Meta:
-    """A field that is not supported: any value but these gets 400."""
+    """Annotate a field that is not supported; values other than these get 400."""
     schema = {"enum": list(allowed)} if allowed else None
     refusal = {"refusal": _Refusal(allowed, why, False)}
     return Meta(description=f"Not supported: {why}.", extra_json_schema=schema, extra=refusal)
@@ -75,20 +75,20 @@ def kinds(
     stand_in: dict[str, Any] | None = None,
     needs_one: bool = False,
 ) -> Meta:
-    """For the annotation of tagged structs: other kinds get 400.
+    """Annotate a union of tagged structs; objects of other kinds get 400.
 
     Args:
-        code, message: Of the error; the message with `{path}` and `{kind}`.
+        code, message: The error's code and message; the message may contain `{path}` and `{kind}`.
         default: The kind of an object without a tag.
-        left_out: A pattern of kinds that are left out of their list and said.
-        stand_in: What takes the place of such an object, with its kind as the text.
-        needs_one: A list of nothing else gets the error.
+        left_out: A pattern of the kinds that are dropped from their list and reported.
+        stand_in: An object that replaces a dropped one, with its kind as the text.
+        needs_one: Whether a list in which every object would be dropped gets the error.
     """
     return Meta(extra={"kinds": _Kinds(code, message, default, left_out, stand_in, needs_one)})
 
 
 def unfit(field: str | None, message: str) -> ApiError:
-    """The error for a wrong value."""
+    """Return the error for an invalid value."""
     return ApiError(422, message, code="invalid_request", param=field)
 
 
@@ -109,11 +109,11 @@ def take(type: type[_T], value: Any, path: str = "") -> _T:
 
 
 class _Shape(NamedTuple):
-    """What is checked of a value before its conversion."""
+    """The checks of a value before its conversion."""
 
     fields: dict[str, _Shape] | None = None
-    known: frozenset[str] | None = None  # None: unknown ones are read over
-    needs: tuple[str, ...] = ()  # objects; a missing one is reported by what it must have
+    known: frozenset[str] | None = None  # None: unknown fields are not reported
+    needs: tuple[str, ...] = ()  # required objects; if one is missing, its required fields are reported
     items: _Shape | None = None
     choices: tuple[Any, ...] = ()
     tag: str = ""
@@ -154,10 +154,10 @@ def _merged(left: _Shape, right: _Shape) -> _Shape:
 
 
 def _accept(value: Any, shape: _Shape, path: str) -> Any:
-    """The value without what is null or ignored, and with every tag; `_LEFT_OUT` for a value that is ignored.
+    """Return the value without null and ignored fields and with every tag; `_LEFT_OUT` for a value that is ignored.
 
     Raises:
-        ApiError: 400 for an unsupported value or kind; 422 for one that is not among its choices.
+        ApiError: 400, a value or kind is not supported; 422, a value is not among its choices.
     """
     if isinstance(value, list) and shape.items is not None:
         items = [_accept(item, shape.items, f"{path}[{index}]") for index, item in enumerate(value)]
@@ -205,7 +205,7 @@ def _ignore_unknown(path: str, name: str, missing: frozenset[str]) -> None:
 
 
 def _is_misspelt(name: str, known: str) -> bool:
-    """Whether one letter more, fewer, another or in another place, or the style of writing, sets them apart."""
+    """Whether the names differ only in style or by one letter that is added, missing, replaced or swapped."""
     left, right = (re.sub("[-_]", "", text[:_LONGEST]).lower() for text in (name, known))
     if left == right:
         return True
@@ -218,9 +218,9 @@ def _is_misspelt(name: str, known: str) -> bool:
     return max(len(left), len(right)) == 1 or (len(left) == 2 and left == right[::-1])
 
 
-# A short name may be one letter from a name that a client adds, as `speed` is from `seed`.
+# Shorter names are not compared: `speed`, which clients add, is one letter from `seed`.
 _LEAST_LETTERS = 5
-_LONGEST = 64  # no name of ours is longer
+_LONGEST = 64  # no known name is longer
 _LEFT_OUT = object()
 
 
@@ -229,7 +229,7 @@ def _accept_variant(value: dict[str, Any], shape: _Shape, variants: dict[Any, _S
     if kind is None and shape.kinds is not None:
         kind = shape.kinds.default
     if kind is not None and not isinstance(kind, str):
-        return value  # an error of its type
+        return value  # the conversion reports the wrong type
     if kind in variants:
         tagged: dict[str, Any] = _accept({**value, shape.tag: kind}, variants[kind], path)
         return tagged
@@ -275,7 +275,7 @@ _BOUNDS = {">=": "at least", ">": "above", "<=": "at most", "<": "below"}
 
 
 def _explained(problem: str, data: Any, path: str) -> ApiError:
-    """The client's error for an error of msgspec's."""
+    """Convert msgspec's error to the client's error."""
     problem, _, place = problem.rpartition(" - at `$") if " - at `$" in problem else (problem, "", "`")
     place = path + place[:-1] if path else place[:-1].removeprefix(".")
     if missing := re.fullmatch("Object missing required field `(.*)`", problem, re.S):
@@ -288,7 +288,7 @@ def _explained(problem: str, data: Any, path: str) -> ApiError:
     shown = f"'{place}' is {value}" if place else f"the body is {value}"
     if wrong := re.fullmatch("Expected `(.*)`, got `.*`", problem):
         if (item := re.fullmatch(r"(.*)\[(\d+)\]", place)) and wrong[1] != "object":
-            place = item[1]  # a list of plain values is one field
+            place = item[1]  # a list of plain values counts as one field
             shown = f"'{place}' has {value} at index {item[2]}"
         names = [_NAMES.get(name, name) for name in wrong[1].split(" | ") if name != "null"]
         return unfit(place or None, f"{shown}; send {' or '.join(names)}")
@@ -298,7 +298,7 @@ def _explained(problem: str, data: Any, path: str) -> ApiError:
 
 
 def _shown(data: Any, place: str) -> str:
-    """The value at a place, or its type."""
+    """Return the value at a place as text, or its type."""
     for name, index in re.findall(r"([^.\[\]]+)|\[(\d+)\]", place):
         try:
             data = data[name] if name else data[int(index)]
