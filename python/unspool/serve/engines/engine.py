@@ -96,7 +96,7 @@ class Engine(ABC):
     def generate(self, request: EngineRequest) -> AsyncGenerator[EngineOutput, None]:
         """Yield the outputs of an answer; an asynchronous generator.
 
-        It is closed after the client disconnects, at a stop string, or if it fails: free the engine's slot in `finally`.
+        It is closed when the client disconnects, at a stop string, or if it fails: free the engine's slot in `finally`.
 
         Raises:
             EngineError: The engine does not answer, or rejects the request.
@@ -106,7 +106,7 @@ class Engine(ABC):
         """Raise EngineError while the engine cannot answer; called every few seconds."""
 
     def tokenize(self, text: str, add_special_tokens: bool) -> list[int] | None:  # noqa: ARG002
-        """Encode a text if the tokenizer here cannot; None: the engine cannot either. Runs in a thread."""
+        """Encode a text for a tokenizer here that cannot; None: the engine cannot either. Runs in a thread."""
         return None
 
     async def aclose(self) -> None:  # noqa: B027 (an engine in this process has no connections)

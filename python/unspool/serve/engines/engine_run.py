@@ -68,7 +68,7 @@ class EngineRun(ModelRun[Answers]):
             request = await self._read(row, request)
 
     async def _read(self, row: int, request: EngineRequest) -> EngineRequest | None:
-        """Read one request's outputs; at the limit of the reasoning, return the request that continues the answer."""
+        """Read one request's outputs; at the reasoning limit, return the request that continues the answer."""
         finish_reason: str | None = None
         parser = self.answers.parsers[row]
         try:
@@ -97,7 +97,7 @@ class EngineRun(ModelRun[Answers]):
         return None
 
     def _cut(self, row: int, output: EngineOutput, sampling: SamplingParams) -> bool:
-        """Cut off ids after an end id or the token limit, in case the engine does not; return whether the answer ends."""
+        """Cut off ids after an end id or the token limit, if the engine does not; return whether the answer ends."""
         ids, ends = output.token_ids, sampling.stop_token_ids
         most = len(ids) if sampling.max_tokens is None else self._left(row)
         if most >= len(ids) and not ends:

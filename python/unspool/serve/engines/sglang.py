@@ -112,7 +112,7 @@ def _ask_first(http: EngineHttp, *paths: str) -> dict[str, Any]:
 
 
 class _Seen:
-    """Counts the part of an answer that has arrived: chunks repeat it, unless a server option makes them incremental."""
+    """The size of the part that has arrived; chunks repeat that part, unless a server option makes them incremental."""
 
     def __init__(self) -> None:
         self._id_count = self._logprob_count = self._text_length = 0

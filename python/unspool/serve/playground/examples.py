@@ -1,4 +1,4 @@
-"""The formats on the page, and their bundled cases."""
+"""The formats that the page offers, and their bundled cases."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NO_CALLS = "No calls"
 
 
 def format_list() -> list[dict[str, Any]]:
-    """Every format: its name, group, models, aliases, and whether it has tools and reasoning."""
+    """Return every format's name, group, models and aliases, and whether it has tools and reasoning."""
     order = [*dict.fromkeys(_GROUPS.values()), _NO_CALLS]
     found = [
         {
@@ -38,7 +38,7 @@ def format_list() -> list[dict[str, Any]]:
 
 
 def example_list(name: str) -> list[dict[str, Any]]:
-    """A format's bundled cases as requests, with the number of `calls` in each.
+    """Return a format's bundled cases as requests, with the number of `calls` in each.
 
     Raises:
         UnknownFormatError: No format has this name or alias.

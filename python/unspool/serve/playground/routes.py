@@ -17,7 +17,7 @@ from unspool.serve.playground.run_request import RunError, read_request
 
 __all__ = ["OPEN_PATHS", "create_playground_app", "playground_routes"]
 
-# JSON may write each byte of text as six; tools and options come on top.
+# JSON may write each byte of text as six; tools and options need further space.
 MAX_BODY_BYTES = 2_000_000
 
 _TYPES = {
@@ -33,7 +33,7 @@ _TYPES = {
     "icon.svg": "image/svg+xml",
 }
 
-#: Paths that need no API key: the page itself, so that it can ask for the key. They hold nothing of the server's.
+#: Paths that need no API key: the page itself, so that it can ask for the key. They reveal nothing about the server.
 OPEN_PATHS = frozenset({"/", "/playground/formats", *(f"/playground/{name}" for name in _TYPES)})
 
 # Model output is untrusted: no inline script or style, no other host, no HTML made from text.
@@ -49,11 +49,12 @@ _HEADERS = {
 
 
 def playground_routes(*, has_chat: bool = False, needs_key: bool = False) -> list[Route]:
-    """`/`, the files of the page under `/playground/`, and its endpoints `formats`, `examples/NAME` and `run`.
+    """Return the routes of the page at `/`, and of its files and endpoints (`formats`, `examples/NAME`, `run`) under
+    `/playground/`.
 
     Args:
-        has_chat: The application also serves `/v1/models` and `/v1/chat/completions`: the page offers a chat.
-        needs_key: The application asks for an API key everywhere but on `OPEN_PATHS`: the page has a field for it.
+        has_chat: Whether the application also serves `/v1/models` and `/v1/chat/completions`, for a chat on the page.
+        needs_key: Whether the application requires an API key except on `OPEN_PATHS`; the page then has a field for it.
     """
 
     def formats(request: Request) -> Response:  # noqa: ARG001
@@ -70,7 +71,7 @@ def playground_routes(*, has_chat: bool = False, needs_key: bool = False) -> lis
 
 
 def create_playground_app() -> Starlette:
-    """An ASGI application with the playground alone."""
+    """Create an ASGI application with only the playground."""
     return Starlette(routes=playground_routes())
 
 

@@ -17,12 +17,12 @@ _MAX_SHOWN = 400  # characters of held text in one step
 
 
 def run(request: RunRequest) -> dict[str, Any]:
-    """Every step of the parser over the request's text, and the final message.
+    """Return every step of the parser over the request's text, and the final message.
 
     Returns:
-        `steps`: one dict per piece; the last one is the end of the output. `end` and `emitted` count the text
+        `steps`: one dict for each piece; the last one is the end of the output. `end` and `emitted` count the text
         that was read and the text that was emitted, in UTF-16 units, as JavaScript's strings do. `arguments`
-        lists the values of calls that became known. `regions`: the parts of the text, each with its kind.
+        lists the arguments whose values became known. `regions`: the parts of the text, each with its kind.
         `message`: the whole message.
 
     Raises:
@@ -59,7 +59,7 @@ def _shown(piece: bytes) -> str:
 
 
 def _units(text: str) -> list[int]:
-    """UTF-16 units of the whole characters before each byte."""
+    """Return, for each byte, the number of UTF-16 units in the whole characters before it."""
     units, count = [0], 0
     for character in text:
         units += [count] * (len(character.encode()) - 1)

@@ -29,7 +29,7 @@ _FINISH_REASONS = ("stop", "length", "error", "cancelled")
 
 
 class RunError(ArgumentError):
-    """A request that cannot be run.
+    """Raised for a request that cannot be run.
 
     Attributes:
         where: The field that is wrong, such as "tools" or "options.repair".
@@ -60,7 +60,7 @@ class RunError(ArgumentError):
 
 @dataclass(frozen=True)
 class RunRequest:
-    """One output and how to parse it.
+    """An output and how to parse it.
 
     Attributes:
         chunk: How the text is split: a number of characters, "tokens" (pieces like a tokenizer's) or "bytes"
