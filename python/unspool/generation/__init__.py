@@ -1,4 +1,4 @@
-"""Running a model and consuming its deltas."""
+"""Runs a model and streams its deltas."""
 
 from unspool.generation.answers import Answers
 from unspool.generation.delta_stream import DeltaStream

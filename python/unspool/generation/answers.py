@@ -1,4 +1,4 @@
-"""The answers of one request so far: their parsers, and what was put into them."""
+"""The answers of one request so far: their parsers, ids, texts and times."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class Answers:
     """One answer or several.
 
     Args:
-        parsers: One for each answer: a `TokenStreamer`, or a `Parser` for a model that gives text alone.
-        has_logprobs: The request asks for log-probabilities.
+        parsers: One for each answer: a `TokenStreamer`, or a `Parser` for a model that returns only text.
+        has_logprobs: Whether the request asks for log-probabilities.
 
     Attributes:
         token_ids: The ids of each answer.
-        texts: The texts of each answer, of parsers that read text.
+        texts: The pieces of each answer's text, if the parsers read text.
         logprobs: The log-probabilities of each answer's ids, added before the ids are parsed. None: not requested.
         times_s: When the first answer's tokens arrived.
         last_put_s: When the last token of any answer arrived.
@@ -39,12 +39,12 @@ class Answers:
         self.stop_reasons: dict[int, str] = {}
 
     def put_ids(self, row: int, ids: Sequence[int], logprobs: Sequence[TokenLogprob] = ()) -> None:
-        """Put the next ids of an answer."""
+        """Feed the next ids of an answer to its parser."""
         self._note(row, ids, logprobs)
         self.parsers[row].put(ids)
 
     def put_text(self, row: int, text: str, ids: Sequence[int] = ()) -> None:
-        """Put the next text of an answer, with its ids if they are known."""
+        """Feed the next text of an answer to its parser, with its ids if they are known."""
         self._note(row, ids)
         self.texts[row].append(text)
         self.parsers[row].parse_chunk(text, ids)
@@ -53,7 +53,7 @@ class Answers:
         """End an answer.
 
         Args:
-            reason: "stop" or "length"; a stop string that came before is a stop.
+            reason: "stop" or "length"; always "stop" if the parser has matched a stop string.
             stop_reason: The stop string that ended it, if the parser has not seen it.
         """
         parser = self.parsers[row]
@@ -66,7 +66,7 @@ class Answers:
             parser.parse_chunk(None, None, reason)
 
     def _note(self, row: int, ids: Sequence[int], logprobs: Sequence[TokenLogprob] = ()) -> float:
-        """Note what comes, before it is parsed; returns the time."""
+        """Record new ids before they are parsed; returns the time."""
         self.last_put_s = now_s = time.perf_counter()
         if row == 0:
             self.times_s.extend([now_s] * max(1, len(ids)))

@@ -1,8 +1,8 @@
-"""Requests that share the steps of one model: transformers' continuous batching runs it, and our code chooses the ids.
+"""Requests that share the steps of one model. transformers' continuous batching runs it; unspool chooses the ids.
 
-The manager's thread runs the model on the ids of all requests. Where it would sample, each request chooses its own next
-id, as in the native loop, and parses it. The keys and values of a prompt stay in pages, which later prompts that begin the
-same way use again.
+The manager's thread runs the model on the ids of all requests. The manager does not sample: each request chooses its own
+next id, as in the native loop, and parses it. The keys and values of a prompt stay in pages, which later prompts with
+the same beginning reuse.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ if not _pages:
 
 __all__ = ["ModelBatch"]
 
-# A prompt's last page is run again unless it is full, so small pages save work.
+# Tokens in a page. A prompt's last page is run again unless it is full, so small pages save work.
 _PAGE_TOKENS = 8
-# transformers reserves memory for the scores of as many.
+# transformers reserves memory for the scores of this many requests.
 _MAX_REQUESTS = 256
 _POLL_S = 0.05
 _EXIT_GRACE_S = 2.0
 
-#: Those of transformers. Each lives while its thread does.
+#: transformers' managers. Each lives as long as its thread.
 _managers: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
@@ -57,11 +57,11 @@ class ModelBatch:
     """A model whose requests share its steps.
 
     Args:
-        cache_tokens: How many tokens of prompts and answers the cache has room for.
-        step_tokens: The most ids in a step. A longer prompt takes several, between which the other requests go on.
+        cache_tokens: Size of the cache in tokens of prompts and answers.
+        step_tokens: Maximum number of ids in a step. A longer prompt takes several steps; other requests run meanwhile.
 
     Attributes:
-        capacity: The most tokens of a prompt and its answer together.
+        capacity: Maximum number of tokens in a prompt and its answer together.
 
     Raises:
         ArgumentError: transformers cannot run this model in batches, or the cache does not fit into the memory.
@@ -74,7 +74,7 @@ class ModelBatch:
             num_blocks=-(-cache_tokens // _PAGE_TOKENS),
             max_batch_tokens=step_tokens,
             max_requests_per_batch=_MAX_REQUESTS,
-            # A step's ids are chosen on the host before the next step begins.
+            # Off, because a step's ids are chosen on the host before the next step begins.
             use_async_batching=False,
             use_cuda_graph=False,
             max_blocks_per_request=0,
@@ -85,7 +85,7 @@ class ModelBatch:
         self._chooser = _Chooser()
         try:
             self._manager = self._make_manager()
-            self._manager.warmup()  # makes the cache
+            self._manager.warmup()  # allocates the cache
         except (MemoryError, ValueError, AttributeError) as error:
             raise ArgumentError(
                 f"backend='batched' cannot run this model: {error}; use backend='native', or fewer cache_tokens"
@@ -97,16 +97,16 @@ class ModelBatch:
         answers: Sequence[tuple[Rows, GenerationSettings]],
         is_cancelled: Callable[[], bool],
     ) -> int:
-        """Write the answers of a request; returns when all have ended.
+        """Generate the answers of a request; returns after all have ended.
 
         Args:
-            answers: Each of one row, with its settings. The second one begins when the first one has run the prompt.
+            answers: One-row answers with their settings. The others begin after the first one has run the prompt.
 
         Returns:
-            How many of the prompt's tokens were in the cache.
+            The number of the prompt's tokens that were in the cache.
 
         Raises:
-            ArgumentError: The prompt has more than ids.
+            ArgumentError: The prompt has further inputs or a cache.
             ChannelCancelledError: The consumer has left.
         """
         if prepared.static_inputs or prepared.token_inputs or not prepared.attention_mask.all():
@@ -139,10 +139,10 @@ class ModelBatch:
             if not self._manager.is_running():
                 if self._manager.background_thread_status.fatal_error is not None:
                     self._manager = self._make_manager()
-                self._manager.start()  # from a worker, whose daemon flag and inference mode its thread has too
+                self._manager.start()  # the thread inherits daemon flag and inference mode from this worker
             lane.manager = self._manager
             self._chooser.add(id, lane)
-            # A request ends where its lane does.
+            # No end id and no limit: the request ends when its lane ends.
             self._manager.add_request(prompt, request_id=id, eos_token_id=-1)
         return id
 
@@ -167,17 +167,17 @@ class ModelBatch:
 
 
 class _Lane:
-    """One answer in the batch; the model's thread steps it."""
+    """One answer in the batch; runs in the model's thread."""
 
     def __init__(self, steps: Steps) -> None:
         self.steps = steps
         self.manager: Any = None
-        self.run_count = 0  # of the prompt's tokens
+        self.run_count = 0  # number of the prompt's tokens that ran
         self.has_begun, self.is_over = threading.Event(), threading.Event()
         self.error: BaseException | None = None
 
     def take(self, scores: Any) -> int | None:
-        """The next id; None if there is none. Nothing is raised, since the thread is of all requests."""
+        """Choose the next id; None on an error. Keeps exceptions, since all requests share the thread."""
         next_id = None
         try:
             next_id = int(self.steps.take(scores))
@@ -190,7 +190,7 @@ class _Lane:
 
 
 class _Chooser(ContinuousBatchingLogitsProcessorList):  # type: ignore[misc]
-    """Stands where transformers processes the scores of a step: of each request's, it leaves the id that it chooses."""
+    """Replaces transformers' processing of a step's scores; leaves each request only the id that it has chosen."""
 
     def __init__(self) -> None:
         super().__init__(LogitsProcessorList())
@@ -202,15 +202,15 @@ class _Chooser(ContinuousBatchingLogitsProcessorList):  # type: ignore[misc]
         self._lanes[id] = lane
 
     def remove(self, id: str) -> None:
-        """Let go of a request, if it is still there."""
+        """Cancel a request if it is still in the batch."""
         lane = self._lanes.pop(id, None)
         if lane is not None:
             lane.manager.cancel_request(id)
-            # After it was full, transformers lets requests in only when one has ended by itself.
+            # A full cache makes transformers block new requests until one ends by itself; cancelling does not count.
             lane.manager.batch_processor.scheduler.block_new_requests = False
 
     def prepare_tensor_args(self, requests_in_batch: Any, arg_storage: Any) -> Any:
-        """Note whose scores come next."""
+        """Record which requests the next scores belong to."""
         self._rows = [item.state.request_id for item in requests_in_batch if item.has_new_token]
         for item in requests_in_batch:
             lane = self._lanes.get(item.state.request_id)
@@ -237,11 +237,11 @@ def _stop(manager: Any, timeout_s: float = 0) -> None:
 
 @atexit.register
 def _stop_all() -> None:
-    """A thread that returns from native code after the interpreter's end would abort the process."""
+    """Stop all managers at exit: a thread that returns from native code later would abort the process."""
     for manager in list(_managers):
         if manager.is_running() and manager.batch_processor is None:
-            manager.join(time.perf_counter(), _EXIT_GRACE_S)  # its batch has stopped it
+            manager.join(time.perf_counter(), _EXIT_GRACE_S)  # it is ending by itself
         _stop(manager, _EXIT_GRACE_S)
 
 
-in_child(_managers.clear)  # the threads are in the parent
+in_child(_managers.clear)  # after a fork, the threads are in the parent only

@@ -1,4 +1,4 @@
-"""The consumer's side of a running generation."""
+"""`DeltaStream`: a running generation, from the consumer's side."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ _LAST_STEP_S = 5.0
 class DeltaStream(ChannelStream):
     """A running generation. Iterate it for deltas, with `for` or `async for`; a context manager closes it.
 
-    Leaving the loop, `close()`, or dropping the object stops the model within two steps, without a wait.
+    Leaving the loop, `close()`, or dropping the object stops the model within two steps, without waiting for it.
     An exception of the model is raised here as the same object, after all earlier deltas.
     """
 
     def __init__(self, run: ModelRun[Any], worker: Worker, timeout: float | None = None) -> None:
         super().__init__(run.channel, run.answers.parsers[0], worker.raise_error, timeout)
         self._worker, self._run = worker, run
-        self._written_counts: Counter[int] = Counter()  # of log-probabilities, by choice
+        self._written_counts: Counter[int] = Counter()  # log-probabilities that were written, by choice
 
     @classmethod
     def start(cls, run: ModelRun[Any], worker: Worker, timeout: float | None = None) -> DeltaStream:
-        """Start a worker, and return the stream of its run.
+        """Start a worker and return the stream of its run.
 
         Args:
             worker: Its job fills the run's answers.
-            timeout: As of `StreamGenerator.stream`.
+            timeout: As in `StreamGenerator.stream`.
         """
         stream = cls(run, worker, timeout)
         run.begin_trace()
@@ -59,7 +59,7 @@ class DeltaStream(ChannelStream):
 
         Use one writer for all of a stream's log-probabilities.
         """
-        # The worker adds the log-probabilities of an id before it puts the id.
+        # The worker adds the log-probabilities of an id before the id is parsed.
         for choice, entries in enumerate(self._run.answers.logprobs or ()):
             if new := entries[self._written_counts[choice] :]:
                 writer.add_logprobs(choice, [entry.to_wire() for entry in new])
@@ -67,7 +67,7 @@ class DeltaStream(ChannelStream):
         return writer.write(deltas)
 
     def logprobs_of(self, delta: Delta) -> tuple[TokenLogprob, ...]:
-        """The log-probabilities of a delta's ids; empty unless `SamplingParams.logprobs` is set.
+        """Return the log-probabilities of a delta's ids; empty unless `SamplingParams.logprobs` is set.
 
         An id that belongs to two deltas is in both.
         """
@@ -99,7 +99,7 @@ class DeltaStream(ChannelStream):
         await self.aclose()
 
     async def aclose(self) -> None:
-        """`close`, without waiting for the model's step, which would block the event loop."""
+        """Stop as `close` does, without waiting for the model's step, which would block the event loop."""
         self._is_over = True
         self.cancel()
 
@@ -115,16 +115,16 @@ class DeltaStream(ChannelStream):
 
     @property
     def held_bytes(self) -> int:
-        """Bytes that the model wrote and no delta has emitted yet, of all answers."""
+        """The number of bytes, in all answers, that the model wrote and that are not emitted yet."""
         return sum(parser.held_bytes for parser in self._run.answers.parsers)
 
     def message_of(self, choice: int) -> Message:
-        """The message of one answer so far, by its index."""
+        """Return the message of one answer so far, by its index."""
         message: Message = self._run.answers.parsers[choice].message
         return message
 
     def recorded(self) -> list[dict[str, Any]]:
-        """Each answer as `unspool replay` reads it: what the model wrote, and what came of it.
+        """Return a record of each answer for `unspool replay`: the model's output and the parsed result.
 
         Waits for a cancelled model's last step.
 

@@ -1,4 +1,4 @@
-"""`unspool.generate`: deltas while a transformers model runs in one worker thread."""
+"""`unspool.generate`: streams deltas while a transformers model runs in a worker thread."""
 
 from __future__ import annotations
 
@@ -37,26 +37,27 @@ def generate(
     chat_template_kwargs: Mapping[str, Any] | None = None,
     **generation_kwargs: Any,
 ) -> DeltaStream:
-    """Generate with a transformers model; iterate the deltas as they come.
+    """Generate with a transformers model; iterate the deltas as they arrive.
 
-    One call of `StreamGenerator`. For several requests, make a `StreamGenerator`.
+    This is one call of a `StreamGenerator`; create one yourself for several requests.
 
     Args:
-        model: Anything with transformers' `generate`.
+        model: A transformers model, or an object with its `generate`.
         tokenizer: The model's tokenizer.
         messages_or_prompt: Chat messages (put through the tokenizer's chat template, with `tools`), a
             prompt as text, or token ids (a list, or a tensor of one row).
         format: The format of the model's output. "auto" uses the best result of `detect` for the tokenizer: its own
             response template, if it has one; plain text without a chat template.
-        reasoning: As of `Parser`.
-        tools, tool_choice, response_format, choice, regex, prefill, chat_template_kwargs: As of `StreamGenerator.stream`.
+        reasoning: As in `Parser`.
+        tools, tool_choice, response_format, choice, regex, prefill, chat_template_kwargs: As in
+            `StreamGenerator.stream`.
         timeout: Seconds to wait for the next token. Then StreamTimeout (a TimeoutError) is raised and the model
             stops.
-        generation_kwargs: As of `StreamGenerator.stream`. Without `max_new_tokens`, the limit of the
+        generation_kwargs: As in `StreamGenerator.stream`. Without `max_new_tokens`, the limit of the
             model's generation config applies, or 1,000 if it has none.
 
     Raises:
-        ArgumentError: As of `StreamGenerator.stream`.
+        ArgumentError: As in `StreamGenerator.stream`.
         ImportError: transformers or torch is missing.
     """
     generator = StreamGenerator(model, tokenizer, format=format, reasoning=reasoning)
@@ -67,7 +68,7 @@ def generate(
 
 
 def with_limit(model: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a stream with a limit: their own, else that of the generation config, else 1,000."""
+    """Add a limit to the options of a stream: their own, else that of the generation config, else 1,000 tokens."""
     sampling = SamplingParams.read(options.get("sampling"))
     limits = (options.get("max_new_tokens"), options.get("max_length"), sampling.max_tokens)
     limited = {**options, "sampling": sampling}

@@ -1,4 +1,4 @@
-"""State that a model has for one request, and the lock that keeps other requests away from it."""
+"""Hooks that change a model's state for one request, and the lock that keeps other requests from it."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ class ConditioningHook:
 
 _locks: weakref.WeakKeyDictionary[Any, SharedLock] = weakref.WeakKeyDictionary()
 _locks_lock = ForkSafeLock()
-in_child(_locks.clear)  # their holders are in the parent, as all workers are
+in_child(_locks.clear)  # after a fork, the workers that hold them are in the parent only
 
 
 @contextlib.contextmanager
 def conditioned(
     hook: ConditioningHook | None, model: Any, inputs: Any, is_cancelled: Callable[[], bool]
 ) -> Iterator[Any]:
-    """Hold the model for one generation, alone if there is a hook; `cleanup` runs once whatever happens.
+    """Hold the model for one generation, exclusively if there is a hook; `cleanup` always runs, once.
 
     Yields the inputs, or what `setup` returns in their place.
 
@@ -71,7 +71,7 @@ def _hold(
     try:
         with _locks_lock:
             lock = _locks.setdefault(model, SharedLock())
-    except TypeError:  # no weak references to it, or no hash: with a hook this is an error
+    except TypeError:  # the model cannot be a weak key, which is an error only with a hook
         if exclusive:
             raise
         return contextlib.nullcontext()

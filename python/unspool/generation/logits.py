@@ -1,4 +1,4 @@
-"""From logits to the next ids: transformers' processors in transformers' order, and a generator of our own."""
+"""Chooses the next ids from logits: transformers' processors in transformers' order, and its own random generator."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WARPERS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("epsilon_cutoff", lambda value: 0.0 < value < 1.0, "EpsilonLogitsWarper"),
     ("eta_cutoff", lambda value: 0.0 < value < 1.0, "EtaLogitsWarper"),
 )
-# What the native loop reads from a generation config; any other value there is rejected.
+# Fields of a generation config that the native loop reads; other fields that are set are rejected.
 _NATIVE_OPTIONS = {*GENERATE_NAMES.values(), *(name for name, _, _ in _WARPERS)} | {
     "max_length", "do_sample", "no_repeat_ngram_size", "bad_words_ids", "suppress_tokens", "min_new_tokens",
     "eos_token_id", "pad_token_id", "bos_token_id", "num_beams", "num_return_sequences", "use_cache",
@@ -39,7 +39,7 @@ _HARMLESS = {
 
 
 def check_native(settings: GenerationSettings, backend: str) -> None:
-    """Raise ArgumentError for an option that only transformers' own loop has; none is ignored."""
+    """Raise ArgumentError for an option that only transformers' own loop supports; none is ignored."""
     unknown = sorted(set(settings.options) - _NATIVE_OPTIONS)
     to_diff = getattr(settings.generation_config, "to_diff_dict", None)
     for name, value in (to_diff() if callable(to_diff) else {}).items():
@@ -52,7 +52,7 @@ def check_native(settings: GenerationSettings, backend: str) -> None:
 
 
 def make_penalties(settings: GenerationSettings, prompt_length: int) -> list[Any]:
-    """What `generate` lacks: penalties that count the answer's tokens, and biases."""
+    """Return the processors that `generate` lacks: penalties that count the answer's tokens, and biases."""
     sampling = settings.sampling
     presence, frequency = sampling.presence_penalty or 0.0, sampling.frequency_penalty or 0.0
     made: list[Any] = [_CountPenalty(presence, frequency, prompt_length)] if presence or frequency else []
@@ -62,7 +62,7 @@ def make_penalties(settings: GenerationSettings, prompt_length: int) -> list[Any
 
 
 def make_warpers(settings: GenerationSettings) -> list[Any]:
-    """The processors that `generate` applies to the scores before it draws."""
+    """Return the processors that `generate` applies to the scores before it samples."""
     from transformers.generation import logits_process
 
     warpers = []
@@ -74,7 +74,7 @@ def make_warpers(settings: GenerationSettings) -> list[Any]:
 
 
 def _make_processors(settings: GenerationSettings, prompt_length: int, device: Any) -> list[Any]:
-    """The processors that `generate` applies first."""
+    """Return the processors that `generate` applies first."""
     from transformers.generation import logits_process as transformers
 
     option, eos = settings.option, sorted(settings.eos)
@@ -93,11 +93,11 @@ def _make_processors(settings: GenerationSettings, prompt_length: int, device: A
 
 
 class IdPicker:
-    """The native loop's choice of the next ids: greedy or sampled.
+    """Chooses the next ids in the native loop, greedily or by sampling.
 
     Args:
-        prompt_length: Tokens of the prompt, for processors that count new tokens only.
-        device: Of the scores.
+        prompt_length: Number of tokens in the prompt, for processors that count only new tokens.
+        device: The device of the scores.
     """
 
     def __init__(self, settings: GenerationSettings, prompt_length: int, device: Any) -> None:
@@ -111,7 +111,7 @@ class IdPicker:
         self.needs_ids = bool(self._processors)
 
     def pick(self, ids: Any, scores: Any) -> Any:
-        """The next ids, of shape (rows,).
+        """Return the next ids, of shape (rows,).
 
         Args:
             ids: The ids so far, of shape (rows, n); None if `needs_ids` is False.
@@ -124,7 +124,7 @@ class IdPicker:
 
 
 class SeededSampler:
-    """Samples ids with a generator of its own; the global one does not change.
+    """Samples ids with its own random generator; the global one does not change.
 
     As the last logits processor it leaves only the sampled id, which greedy decoding then selects.
     """
@@ -135,7 +135,7 @@ class SeededSampler:
         self._generator = None if seed is None else torch.Generator(device=device).manual_seed(seed)
 
     def draw(self, scores: Any) -> Any:
-        """One id a row, of shape (rows,)."""
+        """Sample one id for each row; shape (rows,)."""
         import torch
 
         probabilities = torch.softmax(scores, dim=-1)
@@ -159,7 +159,7 @@ class _CountPenalty:
 
 
 class _TokenBias:
-    """Biases of single tokens, -inf for those that are not allowed. It comes behind all that rules tokens out."""
+    """Adds biases to tokens, -inf to those that are not allowed. Runs after all processors that exclude tokens."""
 
     def __init__(self, biases: Mapping[int, float], allowed: Sequence[int] | None) -> None:
         self._biases, self._allowed = biases, allowed

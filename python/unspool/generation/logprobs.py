@@ -1,4 +1,4 @@
-"""Log-probabilities of the ids that a model wrote, from its scores before any logits processor changes them."""
+"""Log-probabilities of the ids that a model wrote, from its scores before logits processors."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = [
     "MAX_TOP_LOGPROBS", "LogprobRecorder", "TokenLogprob", "check_one_id_a_step", "check_recordable", "recorded",
 ]  # fmt: skip
 
-#: The most alternatives that are listed for a token, as in OpenAI's API.
+#: Maximum number of alternatives for a token, as in OpenAI's API.
 MAX_TOP_LOGPROBS = 20
 
-# transformers puts a token one step late on some devices (mps).
+# Maximum number of steps without their ids: on some devices (mps), transformers passes a token on one step late.
 _MAX_PENDING_STEPS = 2
 
 # Decoding methods that score several ids before they write some of them.
@@ -49,18 +49,18 @@ class TokenLogprob:
     top: tuple[TokenLogprob, ...] = ()
 
     def to_wire(self) -> tuple[bytes, float, list[tuple[bytes, float]]]:
-        """The entry as `WireWriter.add_logprobs` takes it."""
+        """Return the entry in the form that `WireWriter.add_logprobs` accepts."""
         return self.token, self.logprob, [(rival.token, rival.logprob) for rival in self.top]
 
 
 class LogprobRecorder:
-    """Matches the scores of a step with the ids that were chosen from them; used in the worker.
+    """Matches the scores of a step with the ids that are chosen from them; used in the worker.
 
-    Keeps the log-probabilities of a step until its ids arrive, then only those that are reported.
+    Keeps all log-probabilities of a step until its ids arrive, and then only those that are reported.
 
     Args:
-        top_count: How many of the most likely ids are listed.
-        vocabulary: For the ids' bytes.
+        top_count: Number of most likely ids to list.
+        vocabulary: Has the ids' bytes.
     """
 
     def __init__(self, top_count: int, vocabulary: Vocabulary) -> None:
@@ -69,7 +69,7 @@ class LogprobRecorder:
         self._pending: deque[tuple[Any, list[list[float]], list[list[int]]]] = deque()
 
     def fork(self) -> LogprobRecorder:
-        """A recorder for other scores, with the same entries."""
+        """Return a recorder with the same settings for other scores."""
         return LogprobRecorder(self._top_count, self._vocabulary)
 
     def see(self, scores: Any) -> None:
@@ -97,7 +97,7 @@ class LogprobRecorder:
         ]
 
     def _entry(self, id: int, value: float, top: tuple[TokenLogprob, ...] = ()) -> TokenLogprob:
-        # A model that overflows has NaN here.
+        # The value is NaN if the model overflows.
         logprob = -math.inf if math.isnan(value) else value
         return TokenLogprob(id, self._vocabulary.token_bytes(id), logprob, top)
 
@@ -127,7 +127,7 @@ def check_one_id_a_step(wanted: str, option: Callable[[str], Any]) -> None:
 
 
 def recorded(model: Any, see: Callable[[Any], None]) -> Any:
-    """A twin of the model, with the same state, whose `generate` first passes each step's scores to `see`.
+    """Return a twin of the model, with the same state, whose `generate` passes each step's scores to `see` first.
 
     The model itself does not change: other threads may run it.
 
@@ -143,7 +143,7 @@ def recorded(model: Any, see: Callable[[Any], None]) -> Any:
 
 @functools.lru_cache(maxsize=16)
 def _twin_type(kind: Any) -> Any:
-    """A subclass with one more logits processor. Its callback is in a slot of the instance."""
+    """Create a subclass with one more logits processor, whose callback is in a slot of the instance."""
     make: Any = getattr(kind, _PROCESSORS)
 
     def processors(self: Any, *args: Any, **options: Any) -> Any:

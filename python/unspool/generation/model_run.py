@@ -1,4 +1,4 @@
-"""What a `DeltaStream` reads of the request that a model runs; whatever runs a model has a subclass of it."""
+"""The base class of a request in progress, which a `DeltaStream` reads; each backend has a subclass."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from unspool.streams.recording.answer import ParserSetup, record_answer
 
 __all__ = ["ModelRun"]
 
-# The consumer has left, or the task that runs the model is cancelled.
+# Raised if the consumer has left, or if the task that runs the model is cancelled.
 _LEFT = (ChannelCancelledError, asyncio.CancelledError)
 
 A = TypeVar("A", bound=Answers)
@@ -29,19 +29,19 @@ A = TypeVar("A", bound=Answers)
 class ModelRun(Generic[A]):
     """One request in progress, and its result so far. The consumer may read it from another thread.
 
-    A subclass fills the answers, within `running`, in a worker that a `DeltaStream` gets too.
+    A subclass fills the answers in a worker, within `running`.
 
     Attributes:
-        channel: Where the parsers' deltas go.
+        channel: The channel that receives the parsers' deltas.
         answers: The answers so far.
-        setups: How each answer's parser was made.
-        prompt_tokens: How many ids the prompt has, once it is read.
-        cached_tokens: How many of them were in a prefix cache; None: not known.
+        setups: The arguments with which each answer's parser was made.
+        prompt_tokens: The number of ids in the prompt; 0 until it is read.
+        cached_tokens: How many of them were in a prefix cache; None: unknown.
         broken_off: The finish reason if the model did not end by itself.
         traced: What OpenTelemetry records of the request; None: nothing.
     """
 
-    #: Why no prefill of ours has run the prompt.
+    #: Why unspool's prefill has not run the prompt.
     no_prefill_reason: ClassVar[str] = "the prompt has not been read"
 
     channel: DeltaChannel
@@ -63,7 +63,7 @@ class ModelRun(Generic[A]):
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
-        """Notes how the run ends."""
+        """Record how the run ends."""
         failure: BaseException | None = None
         try:
             with contextlib.nullcontext() if self._operation is None else self._operation.as_current():
@@ -79,23 +79,23 @@ class ModelRun(Generic[A]):
             del failure  # its traceback refers to this frame
 
     def taken(self) -> None:
-        """The consumer has taken deltas from the channel."""
+        """Called when the consumer has taken deltas from the channel."""
 
     @property
     def name(self) -> str:
-        """The model's, for a log."""
+        """The model's name in the log."""
         return type(self).__name__
 
     @property
     def description(self) -> str:
-        """The request, for a log; it has no text of the prompt."""
+        """The request in the log, without the prompt's text."""
         usage = self.usage
         prompt = f"{usage.prompt_tokens} prompt tokens" if usage.prompt_tokens else "its prompt not yet read"
         return f"request of {self.name} with {prompt}, {usage.completion_tokens} tokens generated"
 
     @property
     def usage(self) -> Usage:
-        """The token counts so far, without a look at the messages."""
+        """The token counts so far; does not build the messages."""
         return Usage(self.prompt_tokens, sum(map(len, self.answers.token_ids)), self.cached_tokens)
 
     @property
@@ -106,11 +106,11 @@ class ModelRun(Generic[A]):
         )
 
     def prompt_of(self, row: int) -> str | Sequence[int]:  # noqa: ARG002
-        """The prompt of an answer, for its record."""
+        """Return the prompt of an answer, for its record."""
         return ""
 
     def recorded(self) -> list[dict[str, Any]]:
-        """What the model wrote and what came of it, as plain data: slow, and only of a run that has ended."""
+        """Return the model's output and the parsed result as plain data. Slow; only for a run that has ended."""
         answers = self.answers
         return [
             record_answer(
@@ -127,7 +127,7 @@ class ModelRun(Generic[A]):
         if self._result is not None:
             return self._result
         is_over, answers, report, usage = self.is_over, self.answers, self.report, self.usage
-        # An answer that is complete stays so, even if the consumer left before the end of the channel.
+        # A complete answer stays complete, even if the consumer left before the end of the channel.
         broken_off = self.broken_off or ("cancelled" if self.channel.is_cancelled else None)
         choices = []
         for row, parser in enumerate(answers.parsers):
@@ -160,5 +160,5 @@ class ModelRun(Generic[A]):
 
     @property
     def decode_prefix_tokens(self) -> int:
-        """How many of the prompt's tokens the first decoding step ran, after a prefill of its own."""
+        """How many of the prompt's tokens the first decoding step ran, after a separate prefill."""
         return 0

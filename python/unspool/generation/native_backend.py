@@ -1,7 +1,7 @@
-"""Our own decoding loop: one forward for each token, directly into the channel.
+"""unspool's own decoding loop: one forward for each token, whose deltas go directly into the channel.
 
-Where a grammar leaves one text, its tokens go into the same forward as drafts. Each is then chosen from the scores at its
-position, as without drafts, and the cache drops the positions after the first one that is not chosen.
+If a grammar allows only one text, its tokens enter the same forward as drafts. Each id is still chosen from the scores
+at its position, as without drafts, and the cache drops the drafts from the first one that is not chosen.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["NotContinuable", "generate_natively"]
 
 
 class NotContinuable(Exception):
-    """The model's cache cannot be extended. No id has been emitted. The message has the reason."""
+    """Raised before any id is emitted if the model's cache cannot be extended. The message has the reason."""
 
 
 def generate_natively(
@@ -33,7 +33,7 @@ def generate_natively(
     settings: GenerationSettings,
     is_cancelled: Callable[[], bool],
 ) -> None:
-    """Run to the end: the rest of the prompt, then one token in each step.
+    """Generate to the end: run the rest of the prompt, then one token in each step.
 
     Raises:
         NotContinuable: Only `model.generate` can run this model.
@@ -56,7 +56,7 @@ def generate_natively(
         can_crop(cache) and cannot_continue(model, settings.options) is None and chunk_limit(model) is None
     )
     drafts: list[int] = []
-    at = 0  # the next position of the logits: before drafts[at]
+    at = 0  # index of the logits to choose from next; their id is compared with drafts[at]
     mask = torch.ones((count, length + min(steps.limit, 1024)), dtype=torch.long, device=device)
     while True:
         next_ids = steps.take(logits[:, at])

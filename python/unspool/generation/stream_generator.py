@@ -68,9 +68,9 @@ class StreamGenerator:
         model: A transformers model, or an object with its `generate`; for `backend="native"` with its `forward`.
         tokenizer: The model's tokenizer; None: the processor's.
         processor: The processor of a model with images or audio.
-        format: The format of the output, as of `Parser`. "auto": the result of `detect`; plain text for a
+        format: The format of the output, as in `Parser`. "auto": the result of `detect`; plain text for a
             tokenizer without a chat template.
-        reasoning: As of `Parser`.
+        reasoning: As in `Parser`.
         config: Limits and special tokens; its token ids default to the model's, then the tokenizer's.
         backend: "transformers" runs `model.generate`; "native" runs our own loop, one forward for each token; "batched"
             shares the model's steps between requests, and keeps what it has read of their prompts.
@@ -159,8 +159,8 @@ class StreamGenerator:
             input_ids: Token ids of shape (1, n), instead of `prompt` or beside `inputs_embeds`.
             inputs_embeds: Embeddings of shape (1, n, d).
             sampling: How tokens are chosen; None: as in the model's generation config.
-            tools: As of `Parser`. If a function has `strict`, calls must fit the tools' schemas.
-            tool_choice: As of `Parser`. "required" and a tool's name are enforced: after the reasoning the model
+            tools: As in `Parser`. If a function has `strict`, calls must fit the tools' schemas.
+            tool_choice: As in `Parser`. "required" and a tool's name are enforced: after the reasoning the model
                 writes only such calls.
             response_format: The JSON of the answer, as in chat completions: `{"type": "json_object"}` or
                 `{"type": "json_schema", …}`; or a Pydantic model. `{"type": "grammar", "grammar": …}` has a grammar of the
@@ -308,7 +308,7 @@ class StreamGenerator:
         """The settings of a request with these options of `stream`, whatever its prompt.
 
         Raises:
-            ArgumentError: As of `stream`.
+            ArgumentError: As in `stream`.
             TypeError: `sampling` is neither SamplingParams nor a mapping.
         """
         settings = self._with_token_ids(read_settings(self.model, self.config, sampling, stop, options))
@@ -341,7 +341,7 @@ class StreamGenerator:
         """The same model with another format.
 
         Args:
-            format, reasoning: As of `Parser`; None: as this one.
+            format, reasoning: As in `Parser`; None: as this one.
         """
         check_format_names(format, reasoning)
         other = copy.copy(self)
@@ -396,9 +396,9 @@ class StreamGenerator:
         """How many token ids a prompt has: `usage.prompt_tokens` of its answer.
 
         Args:
-            prompt: As of `stream`: text, with the special tokens that the tokenizer adds; messages, through
+            prompt: As in `stream`: text, with the special tokens that the tokenizer adds; messages, through
                 the chat template up to the beginning of the answer; or token ids.
-            tools, chat_template_kwargs, prefill: As of `stream`; they change what the chat template writes.
+            tools, chat_template_kwargs, prefill: As in `stream`; they change what the chat template writes.
 
         Raises:
             ArgumentError: The prompt is empty, or is not a prompt.

@@ -116,7 +116,7 @@ class GenerationWorker(Worker):
         return self._thread.is_alive()
 
     def report_if_stuck(self, request: str) -> None:
-        """As of `Worker`."""
+        """As in `Worker`."""
         if self._watch is not None or not self.is_alive:
             return
         self._watch = threading.Timer(_STUCK_S, _warn, [self._thread, request, time.monotonic()])

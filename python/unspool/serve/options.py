@@ -17,38 +17,38 @@ class ServeOptions:
     """The server's settings.
 
     Attributes:
-        api_keys: A request must have one of them; empty: no key is needed.
-        max_workers: The number of answers that are generated at a time.
-        max_queue: The number of queued requests; further ones get 429.
+        api_keys: The keys of which a request must have one; empty: no key is needed.
+        max_workers: Maximum number of answers that are generated at a time.
+        max_queue: Maximum number of queued requests; further ones get 429.
         retry_after_s: Seconds that a rejected client should wait (`Retry-After`).
         keep_alive_s: Seconds without a delta until a comment is sent, so that proxies keep the connection.
-        flush_ms: Milliseconds that deltas after the first are gathered before they are sent; 0: none.
+        flush_ms: Milliseconds for which deltas after the first are gathered before they are sent; 0: not at all.
         stream_timeout_s: Seconds without a token until the model is cancelled; None: no limit.
-        max_body_bytes: A longer body gets 413.
-        max_header_bytes: Longer headers get 431.
-        max_items: A body with more messages and parts, or more tools, gets 413.
-        read_timeout_s: Time to send the headers, and then the body; a slower client gets 408.
-        prepare_timeout_s: Time for what comes before the model: rendering the chat template, compiling a grammar. Then the
-            request gets 504.
-        drain_timeout_s: Time for running answers to end when the server stops; the rest get an error event.
+        max_body_bytes: Maximum size of a body; a longer one gets 413.
+        max_header_bytes: Maximum size of the headers; longer ones get 431.
+        max_items: Maximum number of messages and parts, and of tools; a body with more gets 413.
+        read_timeout_s: Seconds to send the headers, and again to send the body; a slower client gets 408.
+        prepare_timeout_s: Seconds for the work before the model: rendering the chat template, compiling a grammar. A
+            request that takes longer gets 504.
+        drain_timeout_s: Seconds for running answers to end when the server stops; the rest get an error event.
         allowed_origins: Origins whose pages may call the server from a browser; "*" for all.
-        allowed_hosts: Further names in `Host` that requests may have; "*" for all. A server on a loopback address
-            accepts only loopback names otherwise, one on another address every name.
+        allowed_hosts: Further names that `Host` may have; "*" for all. Without these, a server on a loopback address
+            accepts only loopback names, and a server on another address accepts every name.
         reasoning_field: The name of reasoning in chat completions.
         reasoning_events: The events of reasoning in the Responses API: a "summary", which all clients show, or "text",
             which LangChain and Vercel's AI SDK drop.
-        incomplete_calls: What is sent of a call that is cut off or malformed: "forward" sends its beginning,
-            "withhold" nothing. A request may override it.
+        incomplete_calls: Handling of a call that is cut off or malformed: "forward" sends its beginning, "withhold"
+            sends nothing. A request may override it.
         stop_in: Where stop strings count: only in "content", or "everywhere". A request may override it.
-        strict_markers: A marker that is no token of the model counts only inside what a token has opened; elsewhere it is
-            text. Models that replay text, such as the demo's, cannot do it.
-        response_store_mb: Megabytes of memory for responses that a client may ask for again, or continue; 0: none is kept.
+        strict_markers: A marker that is not a token of the model counts only inside a part that a token has opened;
+            elsewhere it is text. Models that replay text, such as the demo, do not support this.
+        response_store_mb: Megabytes of memory for responses that clients may retrieve or continue; 0: none is kept.
         response_store_age_s: Seconds that a response is kept.
-        strict_requests: What would be ignored is refused: unknown fields, an effort that the model has no switch for.
-        record: A folder that gets a file for each answer, which `unspool replay` reads; None: none. It has no header, and
-            of the request only what is no user's text.
-        record_mb: Megabytes that these files may have together, 1 or more; the oldest go first.
-        record_texts: Record the request as it came.
+        strict_requests: Reject fields that would be ignored: unknown ones, or an effort without a switch in the model.
+        record: A folder for one file per answer, which `unspool replay` reads; None: no files. A file has no
+            headers, and only the parts of the request that are not a user's text.
+        record_mb: Maximum size of these files together in megabytes, 1 or more; the oldest are deleted first.
+        record_texts: Record the whole request, with the user's text.
 
     Raises:
         ArgumentError: A value is out of its range.

@@ -115,7 +115,7 @@ class Sandbox:
         return self._render(json.dumps({"jobs": list(jobs), "common": common}))
 
     def render_json(self, variables: str) -> Rendering:
-        """Render the template once, with variables as JSON without line breaks; raises as of `render`."""
+        """Render the template once, with variables as JSON without line breaks; raises as in `render`."""
         (rendering,) = self._render(f'{{"jobs": [{variables}], "common": {{}}}}')
         return rendering
 

@@ -29,7 +29,7 @@ class Renders(Protocol):
     """A chat template; a `Sandbox` is one."""
 
     def render(self, jobs: Iterable[dict[str, Any]], common: dict[str, Any]) -> list[Rendering]:
-        """As of `Sandbox`."""
+        """As in `Sandbox`."""
 
 
 def find_shape(sandbox: Renders, common: dict[str, Any]) -> tuple[Shape, bool]:

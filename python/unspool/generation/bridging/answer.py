@@ -1,4 +1,4 @@
-"""Parses the kept answer again: its message, its labels, and the region at its end."""
+"""Parses the kept answer again, for its message, its labels, and the region at its end."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ def _parser(request: Request) -> TokenStreamer:
 
 
 def decode(vocabulary: Vocabulary, ids: Sequence[int]) -> str:
-    """The text of ids, including special tokens."""
+    """Decode ids, including special tokens."""
     detokenizer = Detokenizer(vocabulary, skip_special_tokens=False)
     return detokenizer.put(list(ids)) + detokenizer.end()
 
 
 def _with_ids(request: Request, message: Message) -> Message:
-    """The message with the call ids that the next messages use."""
+    """Return the message with the call ids that the next messages use."""
     calls = message.tool_calls
     if request.message is not None:
         given = request.message.tool_calls

@@ -22,7 +22,7 @@ __all__ = ["build_bridge", "parsed_answer"]
 
 
 def build_bridge(request: Request) -> Bridge:
-    """See `unspool.bridge`."""
+    """Build the next turn's prompt; see `unspool.bridge`."""
     ended = read_ended(request)
     refused = _refusal(request, ended)
     if refused is not None:
@@ -91,13 +91,13 @@ def _render(request: Request, ended: Ended, spelled: Spelled) -> tuple[Suffix, T
 
 
 def known_answer(message: Message, shape: Shape) -> dict[str, Any]:
-    """A short answer with the names, ids and order of the real calls."""
+    """Return a short answer with the names, ids and order of the real calls."""
     calls = [(call.id, call.name, {"zqkey": HELD}) for call in message.tool_calls]
     return assistant_message(shape, "" if calls else HELD, calls=calls)
 
 
 def parsed_answer(message: Message, shape: Shape) -> dict[str, Any]:
-    """The answer in the form that the template expects."""
+    """Return the answer in the form that the template expects."""
     calls = [(call.id, call.name, json.loads(call.arguments)) for call in message.tool_calls]
     return assistant_message(shape, message.content, message.reasoning, calls)
 
@@ -124,7 +124,7 @@ def _read(
 
 
 def _closing(request: Request, ended: Ended, suffix: Suffix) -> str:
-    """The text that closes the reasoning and the turn of an answer that was cut off."""
+    """Return the text that closes the reasoning and the turn of an answer that was cut off."""
     closer = ""
     reasoning = request.file.shape.reasoning
     if ended.region == "reasoning" and reasoning:

@@ -24,7 +24,7 @@ class SuffixEncoder:
         self._anchor = next((id for id in vocabulary.added_tokens if vocabulary.is_special(id)), None)
 
     def ids(self, text: str, before: Sequence[int]) -> list[int]:
-        """The ids of a text that follows the ids `before`."""
+        """Encode a text that follows the ids `before`."""
         last = before[-1] if before and self._vocabulary.is_added(before[-1]) else self._anchor
         made: list[int] = []
         for number, part in enumerate(text.split(self._letter)):

@@ -23,8 +23,8 @@ class Texts:
     Attributes:
         bare: The conversation before the answer.
         prompt: The same with the generation prompt.
-        whole: Including the answer and the messages after it; None if the template cannot render it.
-        error: The reason.
+        whole: The same with the answer and the messages after it; None if the template cannot render it.
+        error: The reason why there is no `whole`.
     """
 
     bare: str
@@ -34,7 +34,7 @@ class Texts:
 
 
 def find_difference(request: Request, ended: Ended, texts: Texts, ids: list[int]) -> Reason | None:
-    """The first difference, or None if the texts are equal."""
+    """Return the first difference, or None if the texts are equal."""
     bad = [call for call in ended.message.tool_calls if not call.is_complete]
     if bad:
         return "unfinished call", f"the call to {bad[0].name!r} is {bad[0].status}"
@@ -87,7 +87,7 @@ def _drops_reasoning(request: Request, ended: Ended, both: tuple[str, str], plac
 
 
 def _region(request: Request, ended: Ended, place: int) -> str:
-    """The role of the token at this place of the answer; "" after the answer."""
+    """Return the role of the token at this place of the answer; "" after the answer."""
     detokenizer = Detokenizer(request.vocabulary, skip_special_tokens=False, context=request.prompt)
     length = 0
     for token, region in zip(request.answer, ended.labels.regions, strict=True):

@@ -121,7 +121,7 @@ def _check_json(value: Any, name: str) -> None:
 
 
 def _source(template: Any, tokenizer: Any) -> TemplateSource:
-    """The template, with the tokenizer's special tokens if it has none."""
+    """Return the template, with the tokenizer's special tokens if it has none."""
     source = read_source(tokenizer if template is None else template)
     named = {key: getattr(tokenizer, key, None) for key in _NO_TOKENS}
     texts = {key: str(text) for key, text in named.items() if text}

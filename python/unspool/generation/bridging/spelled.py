@@ -1,4 +1,4 @@
-"""Marks the places where messages spell markers, so that these differ from the template's own markers."""
+"""Marks the places where messages spell markers, to distinguish these from the template's own markers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from unspool._core import Vocabulary
 __all__ = ["Spelled", "free_letter"]
 
 _expressions: weakref.WeakKeyDictionary[Vocabulary, re.Pattern[str]] = weakref.WeakKeyDictionary()
-_NEVER = "(?!)"  # an expression that matches nothing
+_NEVER = "(?!)"  # a pattern that matches nothing
 
 
 class Spelled:
@@ -32,7 +32,7 @@ class Spelled:
         self._expression = _expression_of(vocabulary)
 
     def mark(self, value: Any) -> Any:
-        """The value with all its texts marked."""
+        """Return the value with all its texts marked."""
         if isinstance(value, str):
             return self._mark_text(value)
         if isinstance(value, list):
@@ -42,12 +42,12 @@ class Spelled:
         return value
 
     def token_at(self, text: str, place: int) -> str:
-        """The added token at this place of the text, or an empty text."""
+        """Return the added token at this place of the text, or ""."""
         found = self._expression.match(text, place)
         return found.group() if found else ""
 
     def without(self, text: str) -> str:
-        """The text without the marks."""
+        """Return the text without the marks."""
         return text.replace(self.letter, "")
 
     def _mark_text(self, text: str) -> str:
@@ -60,12 +60,12 @@ class Spelled:
 
 
 def free_letter(text: str) -> str:
-    """A private-use letter that does not occur in the text."""
+    """Return a private-use letter that does not occur in the text."""
     return next(chr(code) for code in range(0xE000, 0xF8FF) if chr(code) not in text)
 
 
 def _expression_of(vocabulary: Vocabulary) -> re.Pattern[str]:
-    """Built once per vocabulary, because a vocabulary can have thousands of added tokens."""
+    """Build the pattern of the added tokens; cached by vocabulary, because there can be thousands."""
     if vocabulary not in _expressions:
         texts = vocabulary.added_tokens.values()
         markers = [text for text in texts if text.strip() and not text.isalnum()]

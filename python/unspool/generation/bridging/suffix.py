@@ -26,7 +26,7 @@ class Suffix:
     rest: str
 
     def after(self, sampled: str) -> str:
-        """The missing text after an answer that ended with this token ("": with none)."""
+        """Return the missing text after an answer that ended with this token ("": without an end token)."""
         if not sampled:
             return self.end + self.rest
         end = sampled.strip()
@@ -66,8 +66,8 @@ def find_suffix(
 
 
 def _split_at(whole: str, place: int, end: str, token: str, alone: str) -> Suffix:
-    """Split at the end of the turn. The last turn of a conversation may have another end token, or the only
-    one."""
+    """Split at the end of the turn. The last turn of a conversation may end with another token than earlier turns, or
+    be the only one with an end token."""
     if not whole.startswith(end, place):
         users_end = alone.partition(str(USER["content"]))[2].lstrip()
         end = token if token and users_end.startswith(token) else ""
@@ -75,6 +75,6 @@ def _split_at(whole: str, place: int, end: str, token: str, alone: str) -> Suffi
 
 
 def _first(text: str, ends: Sequence[str]) -> str:
-    """The end that occurs first in the text, or ""."""
+    """Return the end that occurs first in the text, or ""."""
     found = [(text.find(end), -len(end), end) for end in ends if end and end in text]
     return min(found)[2] if found else ""

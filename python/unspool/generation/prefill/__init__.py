@@ -1,4 +1,4 @@
-"""Prompts on their way into a model: in chunks while they are tokenized."""
+"""Runs prompts through a model in chunks while they are tokenized."""
 
 from unspool.generation.prefill.report import PrefillReport
 from unspool.generation.prefill.strategy import PrefillConfig, StrategyId

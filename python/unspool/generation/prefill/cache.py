@@ -1,4 +1,4 @@
-"""Makes, measures, repeats and checks a model's cache of keys and values."""
+"""Creates, measures, repeats and checks a model's cache of keys and values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = [
     "repeat_cache",
 ]
 
-# Allocated once, for a length that is not known at the first chunk (transformers 4.46 to 5.x).
+# Caches that are allocated once, for a length that is unknown at the first chunk (transformers 4.46 to 5.x).
 _FIXED_SIZE = frozenset({
     "StaticCache", "SlidingWindowCache", "HybridCache", "HybridChunkedCache", "OffloadedHybridCache",
     "OffloadedStaticCache",
@@ -30,9 +30,9 @@ def is_transformers_model(model: Any) -> bool:
 
 
 def make_cache(model: Any) -> Any:
-    """A new cache as `model.generate` would make it; None if the model makes its own.
+    """Create a cache as `model.generate` would; None if the model creates its own.
 
-    Also None for models that are not of transformers, and for models with tuples as cache.
+    Also None for models from other libraries, and for models whose cache is a tuple.
     """
     if not is_transformers_model(model):
         return None
@@ -47,7 +47,7 @@ def make_cache(model: Any) -> Any:
 
 
 def cache_length(cache: Any) -> int | None:
-    """The number of tokens in a cache; None if it has no such number.
+    """Return the number of tokens in a cache; None if it is unknown.
 
     Tuples are read as transformers reads them: layer 0's keys have shape (rows, heads, length, size).
     """
@@ -62,7 +62,7 @@ def cache_length(cache: Any) -> int | None:
 
 
 def cache_problem(cache: Any) -> str | None:
-    """Why a cache cannot be continued by a chunk of several tokens, or None."""
+    """Return why a cache cannot be continued by a chunk of several tokens, or None."""
     names = {base.__name__ for base in type(cache).__mro__}
     if names & _FIXED_SIZE:
         return f"the cache, a {type(cache).__name__}, has a fixed size"
@@ -75,14 +75,14 @@ def cache_problem(cache: Any) -> str | None:
 
 
 def can_crop(cache: Any) -> bool:
-    """Whether `cache.crop(-n)` takes the last n tokens back: layers that keep every token, with every transformers."""
+    """Whether `cache.crop(-n)` removes the last n tokens with every transformers: all layers keep every token."""
     dynamic = getattr(sys.modules.get("transformers"), "DynamicCache", None)
     layers = getattr(cache, "layers", ())
     return type(cache) is dynamic and all(type(layer).__name__ == "DynamicLayer" for layer in layers)
 
 
 def continuation_problem(cache: Any, length: int) -> str | None:
-    """Why the next forward cannot continue from the cache of one that ended after `length` tokens, or None."""
+    """Return why the next forward cannot continue from the cache of one that ended after `length` tokens, or None."""
     if cache is None:
         return "the forward returned no cache"
     held = cache_length(cache)
@@ -93,7 +93,7 @@ def continuation_problem(cache: Any, length: int) -> str | None:
 
 
 def repeat_cache(cache: Any, rows: int) -> Any:
-    """The cache with its row repeated, in place if possible; None if it cannot be repeated."""
+    """Repeat the cache's row, in place if possible, and return the cache; None if it cannot be repeated."""
     if rows == 1:
         return cache
     if isinstance(cache, tuple):

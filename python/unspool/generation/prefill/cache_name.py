@@ -11,26 +11,26 @@ from unspool.errors import ArgumentError
 
 __all__ = ["CACHE_NAMES", "cache_name", "default_cache_name", "named_for", "output_cache", "pop_cache"]
 
-#: Both names; our own code has the first.
+#: Both names; unspool uses the first.
 CACHE_NAMES = ("cache", "past_key_values")
 
 
 def default_cache_name() -> str:
-    """The name in the imported transformers; the old name if none is imported."""
+    """Return the name in the imported transformers; the old name if transformers is not imported."""
     outputs = sys.modules.get("transformers.modeling_outputs")
     fields = getattr(getattr(outputs, "CausalLMOutputWithPast", None), "__dataclass_fields__", ())
     return "cache" if "cache" in fields else "past_key_values"
 
 
 def cache_name(function: Callable[..., Any]) -> str | None:
-    """The name by which a forward or a `generate` takes a cache: the one in its signature, else the default.
+    """Return the name of the cache's argument in a forward or a `generate`: the one in its signature, else the default.
 
-    None if it takes no cache.
+    None if there is no such argument.
     """
     default = default_cache_name()
     try:
         parameters = inspect.signature(function).parameters
-    except Exception:  # whatever a user's __signature__ raises
+    except Exception:  # a user's __signature__ may raise anything
         return default
     for name in (default, *CACHE_NAMES):
         if name in parameters:
@@ -41,7 +41,7 @@ def cache_name(function: Callable[..., Any]) -> str | None:
 
 
 def named_for(function: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments, with their `cache` under the name that the function has for it."""
+    """Return the arguments, with `cache` under the name that the function has for it."""
     named = dict(arguments)
     if "cache" in named:
         named[cache_name(function) or default_cache_name()] = named.pop("cache")
@@ -49,8 +49,8 @@ def named_for(function: Callable[..., Any], arguments: Mapping[str, Any]) -> dic
 
 
 def output_cache(output: Any) -> Any:
-    """The cache in a forward's output (an object or a mapping), or None."""
-    for name in CACHE_NAMES:  # in this order: transformers 5.24 warns if it is asked for the old name
+    """Return the cache in a forward's output (an object or a mapping), or None."""
+    for name in CACHE_NAMES:  # in this order, since transformers 5.24 warns about reads of the old name
         if hasattr(output, name):
             return getattr(output, name)
         if isinstance(output, Mapping) and name in output:

@@ -38,10 +38,10 @@ __all__ = ["prefill_causal"]
 
 NO_LANE = "no lane for this backend and model, or prefill is off"
 
-# `generate` cuts inputs with these endings to the tokens that are left.
+# `generate` cuts inputs whose names end like this to the tokens that have not run.
 _CUT_BY_GENERATE = ("token_type_ids", "position_ids")
 
-# Exceptions of a model that does not accept its inputs. Others (out of memory) reach the caller.
+# Exceptions with which a model rejects its inputs. Others (out of memory) reach the caller.
 _REFUSALS = (TypeError, ValueError, AttributeError, NotImplementedError)
 
 
@@ -57,25 +57,25 @@ def prefill_causal(
     is_cancelled: Callable[[], bool] = lambda: False,
     rows: int = 1,
 ) -> PreparedPrompt:
-    """Run all chunks of a prompt but the last, which is left for the decoding: 1 to `chunk_tokens` tokens.
+    """Run all chunks of a prompt except the last (1 to `chunk_tokens` tokens), which is left for the decoding.
 
-    If the model cannot run a prompt in chunks, the whole prompt is left, and the report has the reason.
+    If the model cannot run a prompt in chunks, the whole prompt is left for it, and the report has the reason.
     The forwards run without gradients, in the caller's thread.
 
     Args:
         model: A causal language model: an object with `forward`.
-        pieces: The prompt's ids, drawn one piece after the other while chunks run; not used with `inputs`.
+        pieces: The prompt's ids, read piece by piece while chunks run; not used with `inputs`.
         strategy: The lane; None leaves the whole prompt.
         inputs: A processor's output: ids of shape (1, length) and the inputs that belong to them.
         cache: A cache of the first tokens of this prompt, which do not run again. The prompt still has all tokens.
             The cache is changed in place.
-        generation_kwargs: The options of `model.generate`: some forbid chunks.
+        generation_kwargs: The options of `model.generate`, some of which forbid chunks.
         is_cancelled: Called before each piece and each chunk.
-        rows: The number of answers: the row of the cache is repeated.
+        rows: The number of answers, for each of which the row of the cache is repeated.
 
     Raises:
-        PrefillError: The prompt has no tokens, or `inputs` is no mapping.
-        ArgumentError: More than one row of ids, or a cache that holds the whole prompt.
+        PrefillError: The prompt has no tokens, or `inputs` is not a mapping.
+        ArgumentError: There is more than one row of ids, or the cache holds the whole prompt.
         ChannelCancelledError: The consumer has left.
     """
     prefill = _Prefill(model, strategy, (config or PrefillConfig()).chunk_tokens, cache, is_cancelled, rows)
@@ -96,7 +96,7 @@ def _inputs_problem(caller: ForwardCaller, prompt: PromptInputs, native: bool) -
     for name, value in prompt.token_inputs.items():
         if not native and not name.endswith(_CUT_BY_GENERATE) and caller.takes(name):
             return f"generate cannot cut {name} to what a cache leaves"
-        # Gemma 3 builds its mask from these. Some versions use positions in the whole prompt, others in the
+        # Gemma 3 builds its mask from token types. Some versions expect those of the whole prompt, others those of the
         # chunk.
         named = caller.names is None or name in caller.names
         if prompt.static_inputs and name.endswith("token_type_ids") and named and bool(value.any()):
@@ -127,7 +127,7 @@ class _Prefill:
         length = 0 if cache is None else cache_length(cache)
         self._cached = self._position = length or 0
         self._run_count = 0
-        self._is_touched = False  # a forward had the cache: it may have changed, even if the forward failed
+        self._is_touched = False  # whether a forward has received the cache, and may have changed it even if it failed
         self._problem: str | None = None
         if strategy is None:
             self.refuse(NO_LANE)
@@ -137,7 +137,7 @@ class _Prefill:
             self.refuse(cache_problem(cache))
 
     def refuse(self, problem: str | None) -> None:
-        """Keep the first problem."""
+        """Record a problem, unless there is one already."""
         self._problem = self._problem or problem
 
     def read_pieces(self, pieces: Iterable[list[int]]) -> PreparedPrompt:
@@ -173,11 +173,11 @@ class _Prefill:
         return self._finish(torch.cat(taken, dim=1), peak=peak)
 
     def read_inputs(self, prompt: PromptInputs) -> PreparedPrompt:
-        """Run a prompt of a processor's ids; its units are not cut."""
+        """Run a prompt that a processor made; its units are not cut."""
         total = prompt.input_ids.shape[1]
         self._check_total(total)
         self._check_length(total)
-        # Our own loop may run pixels with a cache; `generate` does not accept the two together.
+        # unspool's own loop may run pixels with a cache; `generate` does not accept both together.
         keeps = is_native(self._strategy) and not self._leaves_one
         units = self._units(prompt)
         must_run = bool(units) and self._cached > 0 and not keeps
@@ -196,7 +196,7 @@ class _Prefill:
         return self._finish(prompt.input_ids, prompt=prompt, static_inputs=static_inputs)
 
     def _units(self, prompt: PromptInputs) -> list[Unit]:
-        """The units that are not in the given cache."""
+        """Return the units that are not in the given cache."""
         if not prompt.static_inputs:
             return []
         units = find_units(prompt.input_ids, placeholder_ids(self._model), prompt.static_inputs)
@@ -208,7 +208,7 @@ class _Prefill:
         return [unit for unit in units if unit.begin >= self._cached]
 
     def _leave_rest(self, chunks: list[Chunk], units: list[Unit], keeps: bool) -> list[Chunk]:
-        """The chunks that run now. Of the last, the part that the decoding can run is left."""
+        """Return the chunks to run now. The part of the last one that the decoding can run is left for it."""
         *run, last = chunks
         end = last.begin
         if not keeps and last.static_inputs:
@@ -246,7 +246,7 @@ class _Prefill:
             self._cache = make_cache(self._model)
         arguments: dict[str, Any] = {
             "input_ids": ids,
-            # Covers the cache and this chunk, and is made for this forward only.
+            # The mask covers the cache and this chunk, and is made for this forward only.
             "attention_mask": torch.ones((1, end), dtype=torch.long, device=ids.device),
             "cache": self._cache,
             "cache_position": torch.arange(self._position, end, device=ids.device),
@@ -298,7 +298,7 @@ class _Prefill:
             if cache is None:
                 self.refuse(f"the cache cannot be repeated for {self._rows} answers")
         if self._problem is not None:
-            # The caller's cache is still valid if nothing ran, unless pixels go with the prompt.
+            # The caller's cache is still valid if nothing ran, unless the prompt has pixels.
             keeps_given = not self._is_touched and self._rows == 1 and not prompt.static_inputs
             cache, prefilled = (self._given_cache, self._cached) if keeps_given else (None, 0)
             static_inputs = prompt.static_inputs

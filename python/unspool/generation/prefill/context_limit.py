@@ -1,4 +1,4 @@
-"""A model's positions, and a prompt with its answer within them."""
+"""Finds the number of a model's positions, and fits a prompt with its answer into them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["POSITION_NAMES", "fit_context", "fit_limit", "model_positions"]
 
-#: The names under which configs of transformers hold the number of positions.
+#: The names of the number of positions in transformers' configs.
 POSITION_NAMES = (
     "max_position_embeddings", "n_positions", "max_sequence_length", "max_seq_len", "seq_length", "n_ctx",
 )  # fmt: skip
@@ -27,10 +27,10 @@ def fit_context(
     positions: int,
     is_cancelled: Callable[[], bool],
 ) -> tuple[Prompt, GenerationSettings]:
-    """Tokenize the prompt once, and lower the limit to what fits. Runs in the worker.
+    """Tokenize the prompt once, and lower the answer's limit to fit. Runs in the worker.
 
     Args:
-        positions: The model's positions, for the prompt and its answer together.
+        positions: The number of the model's positions, for the prompt and its answer together.
 
     Raises:
         ContextLengthError: The prompt is too long, or leaves no room for the limit of the call.
@@ -49,14 +49,14 @@ def fit_context(
 
 
 def fit_limit(count: int, positions: int, limit: int | None, is_own: bool) -> int | None:
-    """The limit of an answer behind a prompt of so many tokens; None: `limit` is None.
+    """Return the limit of an answer after a prompt of `count` tokens; None: `limit` is None.
 
     Args:
-        positions: As of `fit_context`.
-        is_own: The limit is of the call, and not lowered.
+        positions: As in `fit_context`.
+        is_own: Whether the limit is set by the call; then it is not lowered.
 
     Raises:
-        ContextLengthError: As of `fit_context`.
+        ContextLengthError: As in `fit_context`.
     """
     asked = limit if limit is not None and is_own else 1
     if count + asked > positions:
@@ -69,7 +69,7 @@ def fit_limit(count: int, positions: int, limit: int | None, is_own: bool) -> in
 
 
 def model_positions(model: Any) -> tuple[int, str] | None:
-    """The number of positions of a model, and its name in the config; None if the config has neither.
+    """Return the number of a model's positions, and its name in the config; None if the config does not have it.
 
     Searches the config of the model's text part first, if there is one, then `model.config`.
     """

@@ -1,6 +1,6 @@
 """Decides which models can run a prompt in chunks with the same result, and up to which length.
 
-A model that is rejected here would not fail in chunks: it would write other tokens. Each rule has its reason.
+A model that is rejected here would not fail in chunks, but would write other tokens. Each rule states its reason.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from unspool.generation.prefill.forward import ForwardCaller
 
 __all__ = ["cannot_continue", "chunk_limit", "generation_option", "wants_embedded_text"]
 
-# Every token of the prompt attends to all tokens, also to later ones. (Suffix of model_type.)
+# Suffixes of model_type. In these models every token of the prompt attends to all tokens, also to later ones.
 _PREFIX_MODELS = ("paligemma", "git", "pi0", "hrm_text", "diffusion_gemma")
 
 
@@ -24,13 +24,13 @@ def cannot_continue(
     caller: ForwardCaller | None = None,
     has_static_inputs: bool = False,
 ) -> str | None:
-    """Why this model cannot run a prompt in chunks, or None.
+    """Return why this model cannot run a prompt in chunks, or None.
 
     Args:
         model: Any object; a missing attribute counts as harmless.
-        generation_kwargs: The options of `model.generate`, with a `generation_config` among them.
+        generation_kwargs: The options of `model.generate`, possibly with a `generation_config`.
         caller: The model's forward, if it is already inspected.
-        has_static_inputs: Images or sounds go with the prompt.
+        has_static_inputs: Whether the prompt has images or sounds.
     """
     caller = caller or ForwardCaller(model)
     if caller.missing_reason is not None:
@@ -41,7 +41,7 @@ def cannot_continue(
     if implementation is not None:
         return f"cache_implementation is {implementation!r}; generate makes that cache itself"
     for name in ("assistant_model", "prompt_lookup_num_tokens", "penalty_alpha"):
-        # These start with a forward of their own, or skip it if there is a cache.
+        # These methods start with their own forward, or skip it if there is a cache.
         if generation_option(model, generation_kwargs, name):
             return f"{name} is set; that way of decoding reads the prompt itself"
     if generation_kwargs.get("inputs_embeds") is not None:
@@ -53,7 +53,7 @@ def _model_problem(model: Any, caller: ForwardCaller, has_static_inputs: bool) -
     name = type(model).__name__
     if any(getattr(part, "_is_stateful", False) is True for part in _parts(model)):
         return f"{name} keeps a recurrent state, which takes one token at a time"
-    # Models of transformers name their arguments; a wrapper may accept them as **kwargs.
+    # transformers' models name their arguments; a wrapper may accept them as **kwargs.
     names_it = caller.names is None or caller.cache_name in caller.names
     if caller.cache_name is None or (is_transformers_model(model) and not names_it):
         return f"{name}.forward takes no cache"
@@ -66,14 +66,14 @@ def _model_problem(model: Any, caller: ForwardCaller, has_static_inputs: bool) -
         if getattr(config, "cross_attention_layers", None) and has_static_inputs:
             return f"{name} attends to its images from every token"
     if any(callable(getattr(part, "get_rope_index", None)) for part in _parts(model)):
-        # It also keeps an offset between requests, so text alone is not safe either.
+        # Such a model also keeps an offset between requests, so prompts of text alone are not safe either.
         return f"{name} takes its positions from the whole prompt (get_rope_index)"
     cache = make_cache(model)
     return None if cache is None else cache_problem(cache)
 
 
 def chunk_limit(model: Any) -> int | None:
-    """The longest prompt that may run in chunks, in tokens; None without a limit.
+    """Return the maximum length in tokens of a prompt that may run in chunks; None: no limit.
 
     Rotary frequencies of the types "longrope" and "dynamic" change with the length of the whole text.
     In one forward, a longer prompt has the later frequencies everywhere; in chunks its beginning would keep
@@ -104,7 +104,7 @@ def wants_embedded_text(model: Any) -> bool:
 
 
 def generation_option(model: Any, generation_kwargs: Mapping[str, Any], name: str) -> Any:
-    """An option as `generate` reads it: its argument, else the generation config."""
+    """Return an option as `generate` reads it: its argument, else the generation config."""
     if name in generation_kwargs:
         return generation_kwargs[name]
     config = generation_kwargs.get("generation_config") or getattr(model, "generation_config", None)
@@ -112,7 +112,7 @@ def generation_option(model: Any, generation_kwargs: Mapping[str, Any], name: st
 
 
 def _parts(model: Any) -> list[Any]:
-    """The model, and the models that it wraps under the usual names."""
+    """Return the model, and the models that it wraps under the usual names."""
     return _with_members(model, ("model", "base_model", "language_model", "thinker", "text_model"))
 
 

@@ -9,8 +9,8 @@ from unspool.generation.prefill.cache_name import cache_name
 
 __all__ = ["LOGITS_TO_KEEP", "ONE_STEP", "ForwardCaller"]
 
-#: The number of positions with logits, to save memory, under the names of transformers 5 and 4.46. A forward with
-#: **kwargs may pass it to one that does not know it, so only a forward that names it gets it.
+#: The argument that limits the positions with logits, to save memory, in transformers 5 and 4.46. It is passed only to
+#: a forward that names it, because a forward with **kwargs may pass it on to one that does not know it.
 LOGITS_TO_KEEP = ("logits_to_keep", "num_logits_to_keep")
 
 #: Arguments of every forward: the cache is kept, and only the last position needs logits.
@@ -18,7 +18,7 @@ ONE_STEP = {"use_cache": True, "return_dict": True} | dict.fromkeys(LOGITS_TO_KE
 
 
 class ForwardCaller:
-    """A model's forward, whose signature is read once.
+    """Calls a model's forward, whose signature is read once.
 
     A forward that cannot be inspected, or that has `**kwargs`, gets every argument. `logits_to_keep` and
     `num_logits_to_keep` are passed only to a forward that names them. The cache is `cache` here; the forward gets it
@@ -40,19 +40,19 @@ class ForwardCaller:
         if not callable(forward):
             self.missing_reason = f"model.forward is {'missing' if forward is None else 'not callable'}"
             return
-        # Through the object itself, so that a module's hooks run.
+        # Call the object itself, so that a module's hooks run.
         self._call: Any = model if callable(model) else forward
         self.cache_name = cache_name(forward)
         try:
             parameters = inspect.signature(forward).parameters.values()
-        except Exception:  # whatever a user's __signature__ raises
+        except Exception:  # a user's __signature__ may raise anything
             return
         by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
         self.names = frozenset(parameter.name for parameter in parameters if parameter.kind in by_name)
         self.takes_any = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
 
     def takes(self, name: str) -> bool:
-        """Whether an argument of this name is passed."""
+        """Whether an argument with this name is passed."""
         if name == "cache":
             return self.cache_name is not None
         if name in LOGITS_TO_KEEP:

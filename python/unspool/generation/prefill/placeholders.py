@@ -1,7 +1,7 @@
-"""Finds where a multimodal prompt may be cut.
+"""Finds the places where a multimodal prompt may be cut.
 
-Static inputs (pixels, audio features) belong to runs of placeholder tokens, which the model replaces by features.
-They are passed once, to the forward that has all of these tokens.
+Static inputs (pixels, audio features) belong to runs of placeholder tokens, which the model replaces with features.
+They are passed once, to the forward that has all of their tokens.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Chunk:
 
 
 def placeholder_ids(model: Any) -> frozenset[int]:
-    """The ids that a model replaces by features of images, videos or audio, from its config."""
+    """Read from a model's config the ids that it replaces with features of images, videos or audio."""
     config = getattr(model, "config", None)
     parts = (config, getattr(config, "thinker_config", None))
     ids = (getattr(part, name, None) for part in parts for name in _PLACEHOLDER_NAMES)
@@ -50,11 +50,11 @@ def placeholder_ids(model: Any) -> frozenset[int]:
 def find_units(
     input_ids: torch.Tensor, placeholders: frozenset[int], static_inputs: Mapping[str, Any]
 ) -> list[Unit] | None:
-    """The units that must not be cut, in the order of the prompt; None if there is no placeholder.
+    """Return the units that must not be cut, in the order of the prompt; None if there is no placeholder.
 
-    If there are as many runs as rows, and all runs have one length, each run of a placeholder id is a unit with
-    its own rows of every static tensor. If not, all placeholders, from the first to the last, are one unit
-    with all tensors.
+    If there are as many runs as rows, and all runs have the same length, each run of a placeholder id is a unit with
+    its own rows of every static tensor. Otherwise all tokens from the first to the last placeholder are one unit with
+    all tensors.
     """
     runs = _runs(input_ids[0].tolist(), placeholders)
     if not runs:
@@ -79,7 +79,7 @@ def _runs(ids: Sequence[int], placeholders: frozenset[int]) -> list[tuple[int, i
 
 
 def _row_count(value: Any) -> int | None:
-    """The first dimension of a tensor; None for other values."""
+    """Return the first dimension of a tensor; None for other values."""
     shape = tuple(getattr(value, "shape", ()))
     return int(shape[0]) if shape else None
 
@@ -102,7 +102,7 @@ def plan_chunks(length: int, units: Sequence[Unit], chunk_tokens: int, *, begin:
 
 
 def join_static_inputs(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The rows of several units, concatenated."""
+    """Concatenate the rows of several units."""
     if len(parts) < 2:
         return dict(parts[0]) if parts else {}
     import torch

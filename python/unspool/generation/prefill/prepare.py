@@ -1,4 +1,4 @@
-"""From a prompt to the arguments of the decoding, through its lane."""
+"""Prepares a prompt for the decoding, through its lane."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def prepare_prompt(
     """Encode a prompt and run the chunks of its lane. Runs in the worker.
 
     Raises:
-        ArgumentError: The prompt and the call both have a cache.
+        ArgumentError: Both the prompt and the call have a cache.
         PrefillError: The prompt has no tokens.
         ChannelCancelledError: The consumer has left.
     """
@@ -75,7 +75,7 @@ def prepare_prompt(
 def _runs_natively(model: Any, prepared: PreparedPrompt, settings: GenerationSettings) -> bool:
     longest = chunk_limit(model)
     if longest is not None and prepared.token_count + (settings.limit or 0) > longest:
-        return False  # `generate` starts again if the frequencies change
+        return False  # `generate` starts over if the frequencies change
     if prepared.scope.strategy_id is not None:
         return prepared.scope.runtime_eligible
     has_static = bool(prepared.static_inputs)
@@ -90,9 +90,9 @@ def _prepare_whole(
     config: PrefillConfig,
     cache: Any,
 ) -> PreparedPrompt:
-    """In one forward: embeddings cannot be cut safely, and an encoder needs its whole source.
+    """Prepare a prompt for one forward: embeddings cannot be cut safely, and an encoder needs its whole source.
 
-    Only the tokenization of a source is in pieces. A cache is for `generate`, which knows what to run.
+    Only a source's tokenization is done in pieces. A cache is passed on to `generate`, which knows what to run.
     """
     import torch
 

@@ -1,4 +1,4 @@
-"""A prompt for the decoding, with a part that may be in the cache."""
+"""A prompt that is ready for the decoding; a part of it may be in the cache."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["PreparedPrompt"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedPrompt:
-    """The result of a prefill; one row, which the arguments repeat for each answer.
+    """The result of a prefill: one row, which the arguments repeat for each answer.
 
     Attributes:
-        token_count: The tokens of the whole prompt, or of an encoder's source.
-        prefilled: How many of them the first forward of the decoding does not run.
-        scope: The lane, and whether it was applied and why.
+        token_count: The number of tokens in the whole prompt, or in an encoder's source.
+        prefilled: How many of them are in the cache; the first forward of the decoding does not run these.
+        scope: The report: the lane, and whether it was applied and why.
         attention_mask: Shape (1, token_count); ones, unless the processor's output was padded.
         input_ids: The ids before the answer, of shape (1, n); None if only embeddings are known, or for a decoder
             after an encoder.
@@ -30,8 +30,8 @@ class PreparedPrompt:
         token_inputs: One value per token of the prompt, each of shape (1, token_count).
         static_inputs: Further inputs of the next forward, such as pixels; empty if an earlier forward used them.
         rows: The number of answers.
-        runs_natively: Whether our own loop can continue; False if only `generate` can.
-        peak_buffered_count: The most ids that were buffered at one time; 0 if a processor made them.
+        runs_natively: Whether unspool's own loop can continue; False if only `generate` can.
+        peak_buffered_count: Maximum number of ids that were buffered at a time; 0 if a processor made them.
     """
 
     token_count: int
@@ -48,30 +48,30 @@ class PreparedPrompt:
 
     @property
     def decode_prefix_tokens(self) -> int:
-        """The tokens of the prompt that the first forward of the decoding runs."""
+        """The number of the prompt's tokens that the first forward of the decoding runs."""
         return self.token_count - self.prefilled
 
     @property
     def prompt_ids(self) -> torch.Tensor:
-        """`input_ids`, or none, of shape (1, 0)."""
+        """`input_ids`; without them, an empty tensor of shape (1, 0)."""
         import torch
 
         return torch.zeros((1, 0), dtype=torch.long) if self.input_ids is None else self.input_ids
 
     def refused(self, reason: str) -> PreparedPrompt:
-        """The same prompt for a model that does not support chunks."""
+        """Return the same prompt for a model that does not support chunks."""
         scope = replace(self.scope, runtime_eligible=False, applied=False, activation_reason=reason)
         return replace(self, scope=scope, runs_natively=False)
 
     def generate_arguments(self) -> dict[str, Any]:
-        """Arguments for `model.generate`, which needs all ids together with a cache; see `named_for`."""
+        """Return the arguments for `model.generate`, which needs all ids even with a cache; see `named_for`."""
         arguments = {"attention_mask": self.attention_mask, **self.token_inputs, **self.static_inputs}
         if self.input_ids is not None:
             arguments["input_ids"] = self.input_ids
         return self._with_rows(arguments) | ({} if self.cache is None else {"cache": self.cache})
 
     def forward_arguments(self) -> dict[str, Any]:
-        """Arguments for the next forward of our own loop, a `ForwardCaller`: the tokens that are not in the cache."""
+        """Return the arguments for the next forward of unspool's own loop: the tokens that are not in the cache."""
         import torch
 
         arguments = {

@@ -1,4 +1,4 @@
-"""What a prefill did, and why; part of a result."""
+"""The report of a prefill: what it did and why; part of a result."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["APPLIED", "NOT_LONGER", "PrefillReport"]
 APPLIED = "prompt length exceeds the chunk"
 NOT_LONGER = "prompt length does not exceed the chunk"
 
-# What is streamed, and how masks are made.
+# Which parts are streamed, and how masks are made.
 _EXECUTION = {
     "execution_boundary": "streamed-prompt-preparation",
     "attention_mask_mode": "lazy-prefix-synthesis",
@@ -37,11 +37,11 @@ class PrefillReport:
     activation_reason: str
 
     def execution(self) -> dict[str, str]:
-        """What is streamed, and how masks are made: fixed values, empty without a lane."""
+        """Which parts are streamed, and how masks are made: fixed values; empty without a lane."""
         return {name: text if self.strategy_id else "" for name, text in _EXECUTION.items()}
 
     def metadata(self) -> dict[str, str]:
-        """Six strings for a result's metadata; those of the lane are empty without one."""
+        """Six strings for a result's metadata; without a lane, those about it are empty."""
         values = {
             "strategy_id": self.strategy_id or "",
             "runtime_eligible": "true" if self.runtime_eligible else "false",

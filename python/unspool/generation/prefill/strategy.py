@@ -1,4 +1,4 @@
-"""The five lanes of a prompt into a model, the settings of a prefill, and how a lane is chosen."""
+"""The five lanes by which a prompt enters a model, the settings of a prefill, and the choice of a lane."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ModelKind = Literal["causal", "seq2seq"]
 STRATEGY_IDS: tuple[StrategyId, ...] = get_args(StrategyId)
 _CHOICES = ("auto", "off", *STRATEGY_IDS)
 
-# (backend, kind): the lane of a text prompt, the lane of a prompt that a processor prepares.
+# By (backend, kind): the lane of a text prompt, and the lane of a prompt that a processor prepares.
 _LANES: dict[tuple[str, ModelKind], tuple[StrategyId, StrategyId]] = {
     ("native", "causal"): ("optimized-native-text", "optimized-native-multimodal"),
     ("transformers", "causal"): ("transformers-generic-text", "transformers-generic-multimodal"),
@@ -41,10 +41,10 @@ class PrefillConfig(Record):
     """How a prompt runs before the first token is generated.
 
     Args:
-        chunk_tokens: The most prompt tokens in one forward, at least 1. A shorter prompt runs in one
+        chunk_tokens: Maximum number of prompt tokens in one forward, at least 1. A shorter prompt runs in one
             forward. An image's placeholders are never cut, so a chunk with an image may be longer.
         strategy: "auto" chooses the lane by the backend, the processor and the model; "off" runs every
-            prompt in one forward; else the id of one of the five lanes.
+            prompt in one forward; any other value is the id of one of the five lanes.
 
     Raises:
         TypeError: `chunk_tokens` is not an integer, or is a bool; or `strategy` is not a string.
@@ -65,8 +65,8 @@ class PrefillConfig(Record):
         for the size of a chunk, a mapping of the fields, or a PrefillConfig.
 
         Raises:
-            TypeError: Another type.
-            ArgumentError: A value out of range, or a key that is no field.
+            TypeError: `value` has another type.
+            ArgumentError: A value is out of range, or a key is not a field.
         """
         if value is None or isinstance(value, bool):
             return cls(strategy="off" if value is False else "auto")
@@ -81,18 +81,18 @@ class PrefillConfig(Record):
 
 
 def model_kind(model: Any) -> ModelKind:
-    """ "seq2seq" for a model with an encoder and a decoder, by its config; else "causal"."""
+    """Return "seq2seq" if the model's config has an encoder and a decoder, else "causal"."""
     config = getattr(model, "config", None)
     return "seq2seq" if getattr(config, "is_encoder_decoder", False) is True else "causal"
 
 
 def is_native(strategy: StrategyId | None) -> bool:
-    """Whether our own decoding loop follows this lane."""
+    """Whether unspool's own decoding loop follows this lane."""
     return strategy is not None and strategy.startswith("optimized-native-")
 
 
 def choose_strategy(strategy: str, backend: str, has_processor: bool, kind: ModelKind) -> StrategyId | None:
-    """The lane that the caller's setting ("auto", "off" or a lane's id) names; None: the prompt runs in one forward.
+    """Return the lane for the caller's setting ("auto", "off" or a lane's id); None: the prompt runs in one forward.
 
     "auto" has no lane for an encoder-decoder model with the native backend.
 

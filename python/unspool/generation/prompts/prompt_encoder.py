@@ -48,11 +48,11 @@ class PromptEncoder:
         """Check a prompt. Messages without media become text; with media they stay, for the processor.
 
         Args:
-            prompt: As of `read_prompt`, or a function that returns one.
+            prompt: As in `read_prompt`, or a function that returns one.
             tools, template_kwargs, prefill: For the chat template.
 
         Raises:
-            ArgumentError: As of `read_prompt` and `render_messages`, or `prefill` is set without messages.
+            ArgumentError: As in `read_prompt` and `render_messages`, or `prefill` is set without messages.
         """
         read = read_prompt(prompt() if callable(prompt) else prompt, inputs)
         check_ids(self._model, read)
