@@ -1,1 +1,1 @@
-"""From a caller's prompt to token ids and model inputs."""
+"""Converts a caller's prompt to token ids and model inputs."""

@@ -16,7 +16,7 @@ __all__ = ["RenderedPrompt", "render_messages"]
 class RenderedPrompt(NamedTuple):
     """A prompt as text.
 
-    If `is_template` is True, a template has written the special tokens at its beginning. If not, the tokenizer
+    If `is_template` is True, the template has written the special tokens at the beginning. Otherwise the tokenizer
     must add them.
     """
 
@@ -33,17 +33,17 @@ def render_messages(
     chat_template_kwargs: Mapping[str, Any] | None = None,
     prefill: bool | str = False,
 ) -> RenderedPrompt:
-    """Render messages to one text that ends where the model goes on.
+    """Render messages to a text that ends where the model continues.
 
     Args:
-        prefill: True: the model continues the last message, the assistant's. A text: it is the beginning of the answer.
+        prefill: True: the model continues the last message, the assistant's. A text: the beginning of the answer.
 
-    Uses the template of the renderer (a processor or a tokenizer), else that of `fallback`; the messages are
-    prepared for it. If neither has one, each message is a line "ROLE: text", and "ASSISTANT:" follows. An error that
-    a template raises for the messages or tools is raised here.
+    Uses the template of the renderer (a processor or a tokenizer), or else that of `fallback`, and prepares the
+    messages for it. If neither has one, each message becomes a line "ROLE: text", and "ASSISTANT:" follows. An
+    error that a template raises for the messages or tools passes through.
 
     Raises:
-        ArgumentError: There is no template, and there are tools or calls, which such lines do not have. Or the last
+        ArgumentError: There is no template, but there are tools or calls, which such lines cannot show. Or the last
             message cannot be continued.
     """
     begun, mark = (prefill, "") if isinstance(prefill, str) else ("", "")
@@ -59,7 +59,7 @@ def render_messages(
         try:
             shown = prepare_messages(messages, owner, chat_template=options.get("chat_template"))
             text = owner.apply_chat_template(shown, tokenize=False, add_generation_prompt=not mark, **options)
-        except (TypeError, ValueError, AttributeError) as error:  # no template, or none that accepts this
+        except (TypeError, ValueError, AttributeError) as error:  # there is no template, or it does not accept the arguments
             if getattr(owner, "chat_template", None):
                 refusal = error
             continue
@@ -78,7 +78,7 @@ def render_messages(
 
 
 def _marked(messages: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, Any]], str]:
-    """The messages with a mark where the model goes on: after the last content, or else the last reasoning."""
+    """Return the messages with a mark after the last content, or else the last reasoning; and the mark."""
     (last,) = prepare_messages(messages[-1:])
     name = "content" if last["content"] else "reasoning_content"
     text = last.get(name)
@@ -92,7 +92,7 @@ def _marked(messages: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, An
 
 
 def _cut(text: str, mark: str) -> str:
-    """The text up to the mark."""
+    """Return the text up to the mark."""
     if mark not in text:
         raise ArgumentError("the chat template leaves out the message that prefill=True continues")
     return text.partition(mark)[0] if mark else text

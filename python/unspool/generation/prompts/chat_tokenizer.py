@@ -19,14 +19,14 @@ __all__ = ["ChatTokenizer"]
 
 
 class ChatTokenizer:
-    """What a server in front of an engine needs of a model: its tokens, and prompts from messages.
+    """The parts of a model that a server in front of an engine needs: its vocabulary and its chat template.
 
-    It stands wherever a tokenizer is taken: by `Parser`, `detect`, `prepare_messages`, …. It has transformers' names, and
-    special tokens are attributes, such as `bos_token`.
+    Can be used wherever a tokenizer is accepted: by `Parser`, `detect`, `prepare_messages`, …. Its methods have
+    transformers' names, and special tokens are attributes, such as `bos_token`.
 
     Attributes:
         vocabulary: The `Vocabulary`; None: only the template is known.
-        name_or_path: Where it comes from.
+        name_or_path: The folder, file or repository that it was read from.
         eos_token_ids: The ids that end an answer.
         response_template: The checkpoint's own description of its output; None: it has none.
     """
@@ -59,7 +59,7 @@ class ChatTokenizer:
 
         Args:
             trust_template: Render the model's chat template in this process, without limits.
-            template_timeout_s: The time of a rendering otherwise.
+            template_timeout_s: Seconds that a rendering may take if the template is not trusted.
             chat_template: A template instead of the model's own, as text; it is trusted.
 
         Raises:
@@ -74,7 +74,7 @@ class ChatTokenizer:
 
     @property
     def chat_template(self) -> str | dict[str, str] | None:
-        """The template, or several by name."""
+        """The template, or several templates by name."""
         return self._templates.chat_template
 
     @property
@@ -89,15 +89,15 @@ class ChatTokenizer:
         return tokens[name]
 
     def get_added_vocab(self) -> dict[str, int]:
-        """The ids of the added tokens by text."""
+        """Return the ids of the added tokens by text."""
         added = {} if self.vocabulary is None else self.vocabulary.added_tokens
         return {text: id for id, text in added.items()}
 
     def get_chat_template(self, chat_template: str | None = None, tools: Any = None) -> str:
-        """The text of a template: one given by name or as text, or else the model's for these tools.
+        """Return the text of a template: one given by name or as text, or else the model's template for these tools.
 
         Raises:
-            ArgumentError: There is none.
+            ArgumentError: There is no such template.
         """
         return self._templates.get_chat_template(chat_template, tools)
 
@@ -111,14 +111,14 @@ class ChatTokenizer:
         tokenize: bool = False,
         **variables: Any,
     ) -> str:
-        """The text of a conversation, as transformers renders it.
+        """Render a conversation as transformers does.
 
         If the template is not trusted, a process with limits renders it.
 
         Raises:
             ArgumentError: There is no template, a variable is not JSON, or the template exceeds a limit.
             jinja2.TemplateError: The template does not accept the conversation.
-            RuntimeError: It fails.
+            RuntimeError: The rendering fails.
         """
         return self._renderer.apply_chat_template(
             conversation,
@@ -130,7 +130,7 @@ class ChatTokenizer:
         )
 
     def encode(self, text: str, add_special_tokens: bool = True) -> list[int] | None:
-        """The ids of a text; None if the files do not show how, as a GGUF file: then the engine does it.
+        """Encode a text; None if the files do not show how, as with a GGUF file. Then the engine must encode it.
 
         Raises:
             VocabularyError: The tokenizer does not accept the text.
@@ -142,25 +142,25 @@ class ChatTokenizer:
         return ids
 
     def __len__(self) -> int:
-        """How many ids there are."""
+        """The number of ids."""
         return 0 if self.vocabulary is None else len(self.vocabulary)
 
     def __bool__(self) -> bool:
         return True
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of ids, with its special tokens."""
+        """Decode ids, including special tokens."""
         return "" if self.vocabulary is None else text_of_ids(ids, self.vocabulary)
 
     def convert_ids_to_tokens(self, ids: Iterable[int]) -> list[str]:
-        """The text of each id, as the tokenizer's files have it."""
+        """Return each id's text in the spelling of the tokenizer's files."""
         if self._tokenizer is None:
             return [self.decode([id]) for id in ids]
         return [self._tokenizer.id_to_token(id) or "" for id in ids]
 
 
 class _Templates:
-    """What a renderer asks for; it does not refer to its tokenizer, so that both end at once."""
+    """The templates, as a renderer needs them. Does not refer to the tokenizer, so that no cycle keeps either alive."""
 
     def __init__(
         self, chat_template: str | dict[str, str] | None, special_tokens_map: dict[str, str]

@@ -1,4 +1,4 @@
-"""Prepares a conversation for a chat template: calls, reasoning and contents in the form that it reads."""
+"""Prepares a conversation for a chat template: converts calls, reasoning and contents to the form that it reads."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from unspool.generation.prompts.load_json import load_json
 
 __all__ = ["REASONING_FIELDS", "TEXT_PARTS", "HistoryForm", "find_form", "in_form", "prepare_messages"]
 
-#: The types of a text among the parts of a message's content.
+#: The types of text parts in a message's content.
 TEXT_PARTS = ("text", "input_text", "output_text")
-#: The names that hosts and templates have for an answer's reasoning.
+#: The names of an answer's reasoning in hosts and templates.
 REASONING_FIELDS = ("reasoning_content", "reasoning", "thinking")
 
 Messages = list[dict[str, Any]]
@@ -38,14 +38,14 @@ Messages = list[dict[str, Any]]
 
 @dataclass(frozen=True)
 class HistoryForm:
-    """What a chat template reads of a conversation.
+    """The form in which a chat template reads a conversation.
 
     Attributes:
         shape: The shape of calls, and where the reasoning is.
-        reasoning_fields: The names under which it is passed.
-        has_parts: Contents are lists of parts.
-        has_short_ids: Ids of calls are nine letters and digits, as Mistral's templates demand.
-        is_exclusive: Beside a call there is content or reasoning, never both, as in gpt-oss's template.
+        reasoning_fields: The names under which the reasoning is passed.
+        has_parts: Whether contents are lists of parts.
+        has_short_ids: Whether ids of calls are nine letters and digits, as Mistral's templates require.
+        is_exclusive: Whether a message with a call has content or reasoning, never both, as in gpt-oss's template.
     """
 
     shape: Shape = field(default_factory=Shape)
@@ -68,7 +68,7 @@ def prepare_messages(
     Args:
         messages: Chat messages; they are not modified.
         tokenizer: A tokenizer or processor with `apply_chat_template`. Its template renders short
-            conversations once, to find what it reads. None: objects, text, `reasoning_content`, and the ids as they are.
+            conversations once, to find what it reads. None: objects, text, `reasoning_content`, and unchanged ids.
         chat_template: A template to use instead of the tokenizer's own.
     """
     given = [dict(message) for message in messages]
@@ -93,7 +93,7 @@ class _Template:
     def _render(self, messages: Messages, **options: Any) -> Rendering:
         try:
             text = self._owner.apply_chat_template(messages, tokenize=False, **options)
-        except Exception as error:  # whatever a template raises for a message that it does not accept
+        except Exception as error:  # a template may raise anything for a message that it does not accept
             return None, str(error)
         return (text, "") if isinstance(text, str) else (None, "it writes no text")
 
@@ -111,7 +111,7 @@ def _form_of(owner: Any, template: str | None) -> HistoryForm:
     common, shown = {"tools": tools_of(CALLS), **own}, _Template(owner)
     try:
         form = find_form(shown, common)
-    except LearnError:  # it renders no answer whose content is a text
+    except LearnError:  # the template renders no answer whose content is a text
         form = HistoryForm(has_parts=_reads_parts(shown, common))
     if len(_forms) >= _MAX_FORMS:
         _forms.clear()
@@ -147,7 +147,7 @@ def find_form(template: Renders, common: dict[str, Any]) -> HistoryForm:
 
 
 def _reads_parts(template: Renders, common: dict[str, Any]) -> bool:
-    """Whether it writes contents that are lists of parts, and no others."""
+    """Whether the template renders contents only if they are lists of parts."""
     text = USER["content"]
     parts = {**USER, "content": [{"type": "text", "text": text}]}
     jobs = [{**prompt_job(Shape()), "messages": [message]} for message in (USER, parts)]
@@ -156,10 +156,10 @@ def _reads_parts(template: Renders, common: dict[str, Any]) -> bool:
 
 
 def in_form(messages: Iterable[Mapping[str, Any]], form: HistoryForm) -> Messages:
-    """The messages in this form."""
+    """Convert the messages to this form."""
     made: Messages = []
-    ids: dict[str, str] = {}  # as they were, and as they are now
-    unanswered: dict[str, str] = {}  # the calls' names, by id
+    ids: dict[str, str] = {}  # new ids by old ids
+    unanswered: dict[str, str] = {}  # names of calls without a result, by id
     for message in messages:
         one = {**message, "content": _content(message.get("content"), form)}
         if one.get("role") == "assistant":
@@ -206,7 +206,7 @@ _SHORT_ID = re.compile("[A-Za-z0-9]{9}")
 def _call(call: Mapping[str, Any], form: HistoryForm, ids: dict[str, str]) -> dict[str, Any]:
     call = as_function_call(call)
     function = call.get("function")
-    if not isinstance(function, Mapping):  # in a form of the template's own
+    if not isinstance(function, Mapping):  # in the template's own form
         return dict(call)
     given, number = call.get("id") or "", len(ids)
     id = given

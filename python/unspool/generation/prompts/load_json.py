@@ -1,4 +1,4 @@
-"""A client's JSON, limited to values that templates, tokenizers and responses can represent."""
+"""Reads a client's JSON, limited to values that templates, tokenizers and responses can represent."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HALF = re.compile("[\ud800-\udfff]")
 
 
 class JsonError(ValueError):
-    """JSON that Python reads but that cannot be passed on.
+    """Raised for JSON that Python reads but that cannot be passed on.
 
     Attributes:
         place: The wrong field, such as "messages[0].content"; "": the whole body.
@@ -29,14 +29,14 @@ class JsonError(ValueError):
 
 
 def load_json(text: str | bytes | bytearray) -> Any:
-    """The value.
+    """Parse JSON and return the value.
 
     Raises:
-        JsonError: NaN or an infinity, half of a surrogate pair, or more than 128 levels.
-        ValueError: It is not JSON, or not UTF-8.
+        JsonError: The text has NaN, an infinity, half of a surrogate pair, or more than 128 levels.
+        ValueError: The text is not JSON, or not UTF-8.
     """
     if not isinstance(text, str):
-        text = text.decode("utf-8-sig")  # json.loads would let halves of surrogate pairs pass
+        text = text.decode("utf-8-sig")  # because json.loads accepts halves of surrogate pairs in bytes
     try:
         value = json.loads(text, parse_constant=_refuse, parse_float=_finite)
     except RecursionError:

@@ -1,4 +1,4 @@
-"""Makes the ids and features of chats with images and audio."""
+"""Computes the ids and features of chats with images and audio."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def build_multimodal_inputs(
     chat_template_kwargs: Mapping[str, Any] | None = None,
     prefill: bool | str = False,
 ) -> dict[str, Any]:
-    """Make the ids and features of a chat with its processor.
+    """Compute the ids and features of a chat with its processor.
 
-    If the processor, or else the model, has `prepare_chunked_prefill_static_inputs(messages, device)`, this
-    makes the static inputs. If it returns `input_ids` too, nothing else is called. If not, the ids and the inputs
-    with one value per token are those of the processor, or of the tokenizer if there is no processor.
+    If the processor, or else the model, has `prepare_chunked_prefill_static_inputs(messages, device)`, that method
+    makes the static inputs. If it returns `input_ids` too, nothing else is called. Otherwise the ids and the inputs
+    with one value per token come from the processor, or from the tokenizer if there is no processor.
 
     Args:
         messages: Images and audio are content parts {"type": "image", "image": ...},
@@ -70,7 +70,7 @@ def build_multimodal_inputs(
         made = as_inputs(tokenizer(prompt.text, **options), device, "the tokenizer")
     made["input_ids"] = as_row(made.get("input_ids"), device)
     if given:
-        # Its own features replace the processor's.
+        # These features replace the processor's.
         kept = {"input_ids", "attention_mask", *split_inputs(made).token_inputs}
         made = {name: value for name, value in made.items() if name in kept}
     return {**made, **given}
@@ -94,17 +94,17 @@ def _call_processor(
 
 
 def _argument_names(function: Any) -> frozenset[str] | None:
-    """The names of a call's arguments, with "**" for any; None if it cannot be inspected."""
+    """Return the names of a function's arguments, with "**" if it accepts any; None if it cannot be inspected."""
     try:
         parameters = inspect.signature(function).parameters.values()
-    except Exception:  # whatever a user's __signature__ raises
+    except Exception:  # a user's __signature__ may raise anything
         return None
     any_name = inspect.Parameter.VAR_KEYWORD
     return frozenset("**" if parameter.kind is any_name else parameter.name for parameter in parameters)
 
 
 def _media_argument(kind: str, names: frozenset[str] | None) -> str:
-    """The processor's name for its images or its audio: older ones have "audios"."""
+    """Return the processor's argument for its images or its audio, which is "audios" in older processors."""
     plural = f"{kind}s"
     usual, other = (kind, plural) if kind == "audio" else (plural, kind)
     if names is None or usual in names:

@@ -1,4 +1,4 @@
-"""Checks a prompt at the call. The worker encodes it later."""
+"""Checks a prompt at the call; the worker encodes it later."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Prompt:
     """A prompt of one row: text, messages, or `input_ids` and the like among the inputs.
 
     Attributes:
-        text: The text to tokenize. `adds_special_tokens` is False if a chat template has written them.
+        text: The text to tokenize. `adds_special_tokens` is False if a chat template has already written them.
         messages: Chat messages with images or audio, for the processor, with `template_options`.
         inputs: Model inputs: `input_ids` of shape (1, n), `inputs_embeds` of shape (1, n, d), ….
     """
@@ -34,7 +34,7 @@ class Prompt:
 
     @property
     def has_media(self) -> bool:
-        """Whether a message has other parts than text."""
+        """Whether a message has parts that are not text."""
         contents = [message.get("content") for message in self.messages or ()]
         parts = [part for content in contents if isinstance(content, list) for part in content]
         return any(part.get("type") not in TEXT_PARTS for part in parts)
@@ -43,10 +43,10 @@ class Prompt:
 def read_prompt(value: Any, inputs: Mapping[str, Any] | None = None) -> Prompt:
     """Check a prompt: text, chat messages, token ids, a mapping of model inputs, or an object with `to_dict()`.
 
-    Messages stay in `Prompt.messages`. The caller renders messages without media.
+    Messages are kept in `Prompt.messages`. The caller renders those without media.
 
     Raises:
-        ArgumentError: It is empty, has more than one row, or is none of these.
+        ArgumentError: The prompt is empty, has more than one row, or is none of these.
     """
     given = dict(inputs or {})
     if value is None:
@@ -117,9 +117,9 @@ def _read_inputs(inputs: dict[str, Any]) -> Prompt:
 
 
 def check_ids(model: Any, prompt: Prompt) -> None:
-    """Raise ArgumentError for token ids without an embedding, which would break a GPU's context.
+    """Raise ArgumentError for token ids without an embedding, which would corrupt a GPU's context.
 
-    With further inputs, such as images, an id may be a placeholder, and nothing is checked.
+    Nothing is checked if there are further inputs, such as images, because an id may be a placeholder.
     """
     ids = prompt.inputs.get("input_ids")
     embeddings = getattr(model, "get_input_embeddings", lambda: None)()
@@ -133,12 +133,12 @@ def check_ids(model: Any, prompt: Prompt) -> None:
             )
 
 
-#: How many ids are decoded: the turn that opens the answer is among them.
+#: Number of ids at the end of a prompt that are decoded; the turn that opens the answer is among them.
 _LAST_IDS = 8192
 
 
 def prompt_end(prompt: Prompt, vocabulary: Vocabulary) -> str | None:
-    """The end of a prompt as text; None if it is neither text nor ids."""
+    """Return the end of a prompt as text; None if the prompt is neither text nor ids."""
     ids = prompt.inputs.get("input_ids")
     if prompt.text is not None or ids is None:
         return prompt.text
@@ -146,7 +146,7 @@ def prompt_end(prompt: Prompt, vocabulary: Vocabulary) -> str | None:
 
 
 def text_of_ids(ids: Iterable[int], vocabulary: Vocabulary) -> str:
-    """The text of a prompt's ids, with its special tokens."""
+    """Decode a prompt's ids, including special tokens."""
     added = vocabulary.added_tokens
     pieces = (added[id].encode() if id in added else vocabulary.token_bytes(id) for id in ids)
     return b"".join(pieces).decode(errors="replace")

@@ -1,4 +1,4 @@
-"""Prompts into token ids and model inputs, in the worker."""
+"""Encodes prompts as token ids and model inputs, in the worker."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ from unspool.writing.grammar.tools import without_strict
 
 __all__ = ["PromptEncoder"]
 
-# Piece size if all ids are needed: large enough for speed, small enough to notice a cancel soon.
+# Piece size if all ids are needed: large enough to be fast, small enough to notice a cancellation soon.
 _IDS_PER_PIECE = 4096
 
-# A batch of pieces has enough text for a chunk. The pieces are small, so that the first forward starts early.
+# Assumed size of a token, so that a batch of pieces has enough text for a chunk. The pieces are small, so that the
+# first forward starts early.
 _CHARS_PER_TOKEN = 4
 _PIECES_PER_BATCH = 8
 
 
 class PromptEncoder:
-    """Encodes prompts for one model; keeps no state of them.
+    """Encodes prompts for one model; keeps no state between prompts.
 
     Args:
-        renderer: Writes messages as text; None: the processor or the tokenizer does.
+        renderer: Renders messages to text; None: the processor or the tokenizer does.
     """
 
     def __init__(self, model: Any, tokenizer: Any, processor: Any, renderer: Any = None) -> None:
@@ -45,11 +46,11 @@ class PromptEncoder:
         inputs: Mapping[str, Any] | None = None,
         prefill: bool | str = False,
     ) -> Prompt:
-        """Check a prompt. Messages without media become text; with media they stay, for the processor.
+        """Check a prompt. Messages without media are rendered to text; those with media are kept for the processor.
 
         Args:
             prompt: As in `read_prompt`, or a function that returns one.
-            tools, template_kwargs, prefill: For the chat template.
+            tools, template_kwargs, prefill: Passed to the chat template.
 
         Raises:
             ArgumentError: As in `read_prompt` and `render_messages`, or `prefill` is set without messages.
@@ -73,7 +74,7 @@ class PromptEncoder:
         return Prompt(text=text, inputs=read.inputs, adds_special_tokens=not is_template)
 
     def pieces(self, prompt: Prompt, chunk_tokens: int) -> Iterator[list[int]]:
-        """The prompt's ids, piece by piece. They equal those of one tokenization, and are never in one list."""
+        """Yield the prompt's ids, piece by piece; together they equal those of one tokenization."""
         ids = prompt.inputs.get("input_ids")
         if ids is not None:
             return (ids[0, at : at + chunk_tokens].tolist() for at in range(0, ids.shape[1], chunk_tokens))
@@ -88,12 +89,12 @@ class PromptEncoder:
         )
 
     def ids(self, prompt: Prompt) -> list[int]:
-        """All of the prompt's ids; for a processor's prompt, with the placeholders of its media."""
+        """Return all of the prompt's ids; those of a processor's prompt include the placeholders of its media."""
         ids: list[int] = self.whole(prompt)["input_ids"][0].tolist()
         return ids
 
     def whole(self, prompt: Prompt, is_cancelled: Callable[[], bool] = lambda: False) -> dict[str, Any]:
-        """All model inputs at once, on the model's device.
+        """Return all model inputs at once, on the model's device.
 
         Raises:
             ChannelCancelledError: The consumer has left.

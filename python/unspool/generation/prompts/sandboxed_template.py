@@ -1,4 +1,4 @@
-"""Renders a chat template that is not trusted: in child processes, with limits of time and memory."""
+"""Renders a chat template that is not trusted, in child processes with limits of time and memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from unspool.generation.prompts.template_renderer import TemplateRenderer
 
 __all__ = ["SandboxedTemplate"]
 
-# Processes that wait for the next rendering, for each template.
+# Maximum number of processes for each template that are kept for the next rendering.
 _MOST_IDLE = 4
 
 
@@ -19,8 +19,8 @@ class SandboxedTemplate(TemplateRenderer):
     """The chat template of a tokenizer of transformers, as a `renderer` of `StreamGenerator`.
 
     Args:
-        tokenizer: Has `chat_template`, `get_chat_template` and `special_tokens_map`.
-        timeout_s: Seconds for one rendering.
+        tokenizer: The owner of `chat_template`, `get_chat_template` and `special_tokens_map`.
+        timeout_s: Maximum seconds for one rendering.
     """
 
     def __init__(self, tokenizer: Any, timeout_s: float = 30.0) -> None:
@@ -50,7 +50,7 @@ class SandboxedTemplate(TemplateRenderer):
         sandbox = sandbox or Sandbox(template, self._timeout_s, is_lasting=True)
         try:
             rendering = sandbox.render_json(variables)
-        except BaseException:  # also if the thread is given up: its process may still render
+        except BaseException:  # also if the thread is abandoned, when its process may still render
             sandbox.close()
             raise
         with self._lock:

@@ -1,4 +1,4 @@
-"""Splits a processor's output into what belongs to tokens and what does not."""
+"""Splits a processor's output into inputs that belong to tokens and other inputs."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 
 __all__ = ["PromptInputs", "as_inputs", "as_row", "split_inputs"]
 
-# Prefixes of features' names; such an entry is static even if it is as long as the prompt.
+# Prefixes of features' names. Such an entry is static even if it is as long as the prompt.
 _FEATURE_PREFIXES = ("pixel", "image", "video", "audio", "input_feature", "feature", "input_values")
 
 
 @dataclass(frozen=True, slots=True)
 class PromptInputs:
-    """A processor's output, split.
+    """The parts of a processor's output.
 
     Attributes:
-        input_ids: Shape (1, length), int64.
-        token_inputs: One value per token, each of shape (1, length).
-        static_inputs: Everything else: features, grids, sizes.
+        input_ids: The ids, of shape (1, length), int64.
+        token_inputs: Inputs with one value per token, each of shape (1, length).
+        static_inputs: All other inputs: features, grids, sizes.
         padding_mask: The attention mask, only if it hides a token; shape (1, length).
     """
 
@@ -42,8 +42,8 @@ def split_inputs(inputs: Any, device: Any = None) -> PromptInputs:
         device: The model's device; None: do not move anything.
 
     Raises:
-        PrefillError: No mapping, or one without `input_ids`.
-        ArgumentError: More than one row.
+        PrefillError: `inputs` is not a mapping, or has no `input_ids`.
+        ArgumentError: There is more than one row.
     """
     import torch
 
@@ -67,13 +67,13 @@ def split_inputs(inputs: Any, device: Any = None) -> PromptInputs:
 
 
 def as_inputs(value: Any, device: Any, maker: str) -> dict[str, Any]:
-    """A mapping's entries, its tensors on the device.
+    """Return a mapping's entries, with its tensors moved to the device.
 
     Args:
-        maker: Returned the value, for the error.
+        maker: The function that returned the value, named in the error.
 
     Raises:
-        PrefillError: The value is no mapping.
+        PrefillError: The value is not a mapping.
     """
     if device is not None and callable(getattr(value, "to", None)):
         value = value.to(device)
@@ -86,11 +86,11 @@ def as_inputs(value: Any, device: Any, maker: str) -> dict[str, Any]:
 
 
 def as_row(ids: Any, device: Any) -> torch.Tensor:
-    """Ids as a tensor of shape (1, length).
+    """Return ids as a tensor of shape (1, length).
 
     Raises:
-        PrefillError: There are none.
-        ArgumentError: More than one row.
+        PrefillError: There are no ids.
+        ArgumentError: There is more than one row.
     """
     import torch
 

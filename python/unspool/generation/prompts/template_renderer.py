@@ -1,4 +1,4 @@
-"""What a chat template gets to see, as transformers passes it, however the template is rendered."""
+"""The base class of renderers: passes the same variables to a chat template as transformers does."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from unspool.errors import ArgumentError
 
 __all__ = ["TemplateRenderer"]
 
-# The names of a message's reasoning, as transformers orders them.
+# The names of a message's reasoning, in transformers' order.
 _REASONING_FIELDS = ("reasoning_content", "thinking", "reasoning")
 
 
 class TemplateRenderer(ABC):
-    """Renders the chat templates of an owner, which has `get_chat_template` and `special_tokens_map`."""
+    """Renders the chat templates of an owner with `get_chat_template` and `special_tokens_map`."""
 
     def __init__(self, owner: Any) -> None:
         self._owner = owner
 
     @property
     def chat_template(self) -> Any:
-        """The owner's."""
+        """The owner's chat template."""
         return self._owner.chat_template
 
     def apply_chat_template(
@@ -36,12 +36,12 @@ class TemplateRenderer(ABC):
         tokenize: bool = False,
         **variables: Any,
     ) -> str:
-        """The text of a conversation, as transformers renders it.
+        """Render a conversation as transformers does.
 
         Raises:
             ArgumentError: There is no template or no message, a variable is not JSON, or the template exceeds a limit.
-            jinja2.TemplateError: It does not accept the conversation.
-            RuntimeError: It fails.
+            jinja2.TemplateError: The template does not accept the conversation.
+            RuntimeError: The rendering fails.
         """
         if tokenize:
             raise ArgumentError("a template writes text; tokenize it with the tokenizer")
@@ -59,11 +59,11 @@ class TemplateRenderer(ABC):
 
     @abstractmethod
     def _render(self, template: str, variables: str) -> str:
-        """The text; the variables are JSON."""
+        """Render a template; the variables are JSON."""
 
 
 def _message(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The message without nulls, and with its reasoning under the names that templates read."""
+    """Return the message without nulls, and with its reasoning under the names that templates read."""
     message = {key: value for key, value in given.items() if value is not None}
     reasoning = next((message[name] for name in _REASONING_FIELDS if name in message), None)
     return (

@@ -1,4 +1,4 @@
-"""Reads a model's tokenizer and chat templates from a folder, a GGUF file, or a repository's name."""
+"""Reads a model's tokenizer and chat templates from a folder, a GGUF file, or a repository."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from unspool.errors import ArgumentError, VocabularyError
 
 __all__ = ["TokenizerFiles", "read_tokenizer"]
 
-#: The files with a vocabulary, best first; the first alone shows how texts are encoded.
+#: The files with a vocabulary, best first; only the first one shows how texts are encoded.
 _VOCABULARIES = (
     "tokenizer.json",
     "tekken.json",
@@ -35,16 +35,16 @@ _DOWNLOADED = [
 
 @dataclass(frozen=True)
 class TokenizerFiles:
-    """What the files say.
+    """The content of a model's tokenizer files.
 
     Attributes:
         name: The folder, the repository, or the model's name in a GGUF file.
-        vocabulary: None: only the template is known.
+        vocabulary: The vocabulary; None: only the template is known.
         tokenizer: A `tokenizers.Tokenizer`; None if the files do not show how texts are encoded.
-        chat_template: One, several by name, or None.
-        special_tokens: By transformers' names, such as "bos_token".
+        chat_template: The template, several templates by name, or None.
+        special_tokens: The special tokens by transformers' names, such as "bos_token".
         eos_token_ids: The ids that end an answer.
-        response_template: Hugging Face's; None: there is none.
+        response_template: Hugging Face's description of the output; None: there is none.
     """
 
     name: str
@@ -79,7 +79,7 @@ def _downloaded(repository: str) -> Path:
         ) from None
     try:
         return Path(snapshot_download(repository, allow_patterns=_DOWNLOADED))
-    except Exception as error:  # of the network, the hub, or the name
+    except Exception as error:  # an error of the network, the hub, or the name
         raise ArgumentError(
             f"'{repository}' is no folder or file, nor a repository that can be read: {error}"
         ) from None
@@ -120,7 +120,7 @@ def _of_folder(folder: Path, name: str, file: Path | None = None) -> TokenizerFi
 
 
 def _tokenizer(file: Path, config: Mapping[str, Any], special: Iterable[str]) -> Any:
-    """The tokenizer, with the added tokens that only its configuration has, as transformers adds them."""
+    """Return the tokenizer with the added tokens that only its configuration has, as transformers adds them."""
     with foreign(str(file)):
         from tokenizers import AddedToken, Tokenizer
 
@@ -141,7 +141,7 @@ def _tokenizer(file: Path, config: Mapping[str, Any], special: Iterable[str]) ->
 
 
 def _added(config: Mapping[str, Any]) -> dict[str, int]:
-    """The ids of the added tokens, from a configuration."""
+    """Read the ids of the added tokens from a configuration."""
     with foreign("tokenizer_config.json"):
         return {
             str(_text(fields)): int(id) for id, fields in (config.get("added_tokens_decoder") or {}).items()
@@ -211,7 +211,7 @@ def _of_gguf(file: Path) -> TokenizerFiles:
 
 
 def _text(token: Any) -> str | None:
-    """The text of a token in a configuration: itself, or an object's content."""
+    """Return the text of a token in a configuration, which is a string, or an object with the text as its content."""
     token = token.get("content") if isinstance(token, Mapping) else token
     return token if isinstance(token, str) else None
 
@@ -224,7 +224,7 @@ def _read(path: Path) -> str:
 
 
 def _json(path: Path) -> dict[str, Any]:
-    """The object in a file; empty if there is no file."""
+    """Read the JSON object in a file; empty if the file does not exist."""
     if not path.is_file():
         return {}
     try:

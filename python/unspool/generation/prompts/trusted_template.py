@@ -1,4 +1,4 @@
-"""Renders a chat template that is trusted: in this process, without limits."""
+"""Renders a trusted chat template in this process, without limits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["TrustedTemplate"]
 
 
 class TrustedTemplate(TemplateRenderer):
-    """Renders in the environment of `SandboxedTemplate`; the template's errors are raised as they are."""
+    """Renders in the same environment as `SandboxedTemplate`; the template's errors are raised unchanged."""
 
     def _render(self, template: str, variables: str) -> str:
         return str(_compiled(template).render(json.loads(variables)))

@@ -1,4 +1,4 @@
-"""Finds added tokens in a text, as the `tokenizers` library finds them."""
+"""Finds added tokens in a text, as the `tokenizers` library does."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 __all__ = ["AddedToken", "AddedTokenMatcher", "read_added_tokens"]
 
-# Unicode's White_Space; Python's own classes add U+001C to U+001F.
+# Unicode's White_Space. Python's own classes would add U+001C to U+001F.
 _SPACES = "\t\n\v\f\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 _SPACES_AT = re.compile(f"[{_SPACES}]*")
 _SPACE = re.compile(f"[{_SPACES}]")
@@ -24,11 +24,11 @@ class AddedToken(NamedTuple):
     lstrip: bool = False
     rstrip: bool = False
     single_word: bool = False
-    is_skipped: bool = False  # matched, but kept as text: the tokenizer encodes special tokens as text
+    is_skipped: bool = False  # matched but kept as text, because the tokenizer encodes special tokens as text
 
 
 class AddedTokenMatcher:
-    """Finds the leftmost, longest added tokens, in time linear in the text, whatever their number."""
+    """Finds the leftmost, longest added tokens, in time that is linear in the text and independent of their number."""
 
     def __init__(self, tokens: Iterable[AddedToken]) -> None:
         self._tokens: dict[str, AddedToken] = {}
@@ -41,7 +41,7 @@ class AddedTokenMatcher:
         self._first = re.compile("[" + "".join(map(re.escape, lengths)) + "]") if lengths else None
 
     def find(self, text: str, begin: int = 0, end: int | None = None) -> Iterator[tuple[int, AddedToken]]:
-        """Yield (position, token) of the matches that begin in `text[begin:end]`; they do not overlap."""
+        """Yield (position, token) for the matches that begin in `text[begin:end]`; they do not overlap."""
         if self._first is None:
             return
         end = len(text) if end is None else end
@@ -66,7 +66,7 @@ class AddedTokenMatcher:
             if token.lstrip:
                 while begin > done and _SPACE.match(text[begin - 1]):
                     begin -= 1
-                begin = max(begin, done)  # the token before may have consumed the beginning of this one
+                begin = max(begin, done)  # the token before it may have consumed the beginning
             if token.rstrip:
                 end = _end_of_spaces(text, end)
             if done < begin:
@@ -79,14 +79,14 @@ class AddedTokenMatcher:
 
 
 def read_added_tokens(backend: Any, *, skips_special_tokens: bool) -> list[AddedToken]:
-    """The added tokens of a `tokenizers.Tokenizer`, each with the spelling to search for."""
+    """Return the added tokens of a `tokenizers.Tokenizer`, each with the spelling to search for."""
     tokens = []
     for token_id, token in backend.get_added_tokens_decoder().items():
         content = token.content
         pattern = content
         if token.normalized and backend.normalizer is not None:
             pattern = backend.normalizer.normalize_str(content)
-            # Older releases keep the spelling by the normalizer at the time when the token was added.
+            # Older releases keep the spelling that the normalizer produced when the token was added.
             if pattern != content and token_id not in backend.encode(content, add_special_tokens=False).ids:
                 pattern = content
         rules = (token.normalized, token.lstrip, token.rstrip, token.single_word)

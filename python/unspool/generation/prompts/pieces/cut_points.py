@@ -10,24 +10,25 @@ from unspool.generation.prompts.pieces.added_tokens import AddedTokenMatcher, re
 
 __all__ = ["CutFinder"]
 
-_CONTEXT = 200  # characters after a cut that are compared
+_CONTEXT = 200  # number of characters after a cut that are compared
 _LETTER = r"[^\W\d_]"
-# Where pre-tokenizers usually begin a word, best first; none of them looks back beyond these points.
+# Places where pre-tokenizers usually begin a word, best first; no pre-tokenizer looks back beyond them.
 _CANDIDATES = (
     re.compile(rf"(?<={_LETTER})(?= {_LETTER})"),
     re.compile(r"(?<=\w)(?=\s\w)"),
     re.compile(r"(?<=\w)(?=[^\w\s])"),
 )
-_WINDOW = 64  # the least number of characters to search for the first cut
+_WINDOW = 64  # minimum number of characters that are searched for the first cut
 
 
 class CutFinder:
-    """Finds cuts by trial: a cut is valid if both sides alone have the same pre-tokens as both together.
+    """Finds cuts by trial: a cut is valid if the two sides alone have the same pre-tokens as both together.
 
-    The tokenizer's own parts make the pre-tokens, without its model: added tokens are removed, and the rest is
+    The tokenizer's own parts, without its model, make the pre-tokens: added tokens are removed, and the rest is
     normalized, split at normalized added tokens and pre-tokenized. The model encodes each pre-token alone, so equal
-    pre-tokens give equal ids. The left side is the whole piece since the last cut: by induction, the tokenizer starts
-    afresh at every piece. Of the right side a few hundred characters are compared: no known rule looks farther ahead.
+    pre-tokens give equal ids. The left side is the whole piece since the last cut; by induction, the tokenizer starts
+    afresh at every piece. Only a few hundred characters of the right side are compared, since no known rule looks
+    farther ahead.
 
     No list of tokenizers is needed: the comparison shows a normalizer that adds a prefix, a pre-tokenizer that does
     not split here, and a missing pre-tokenizer. In these cases only the cuts before added tokens remain.
@@ -47,9 +48,9 @@ class CutFinder:
         self._context = _CONTEXT + 2 * longest
 
     def split(self, text: str, piece_chars: int) -> Iterator[str]:
-        """Yield pieces of about `piece_chars` characters or more; if no cut is valid, one long piece.
+        """Yield pieces of about `piece_chars` characters or more; one long piece if no cut is valid.
 
-        Linear in the text: a window without a cut makes the next one larger.
+        Takes linear time, because each window without a cut makes the next one larger.
         """
         begin = 0
         while self._can_cut and len(text) - begin > piece_chars:
@@ -66,7 +67,7 @@ class CutFinder:
         while low < len(text):
             high = low + max((low - begin) // 2, _WINDOW)
             for cut in self._candidates(text, low, high):
-                # After an invalid cut, comparing the near side first saves most comparisons of a long piece.
+                # After an invalid cut, compare the near side first, which saves most comparisons of a long piece.
                 near = max(begin, cut - self._context) if was_refused else begin
                 if (near == begin or self._stands(text, near, cut)) and self._stands(text, begin, cut):
                     return cut
@@ -92,13 +93,13 @@ class CutFinder:
         split = len(both) - len(right)
         if not right or split <= 0 or both[split:] != right:
             return False
-        # A tokenizer may treat text after an added token in another way than the beginning of a text.
+        # A tokenizer may treat text after an added token differently from the beginning of a text.
         if isinstance(both[split - 1], tuple) and not isinstance(right[0], tuple):
             return False
         return self._pre_tokens(text[begin:cut]) == both[:split]
 
     def _pre_tokens(self, text: str) -> list[str | tuple[str]]:
-        """The model's input: pre-tokens as strings, added tokens as (content,)."""
+        """Return the model's input: pre-tokens as strings, added tokens as (content,)."""
         found: list[str | tuple[str]] = []
         for part, token in self._raw.split(text):
             if token is not None:

@@ -20,7 +20,7 @@ def _is_tokenizers_object(tokenizer: Any) -> bool:
 
 
 def tokenizers_backend(tokenizer: Any) -> Any | None:
-    """The object itself if it is a `tokenizers.Tokenizer`, or that of a fast tokenizer; None for others."""
+    """Return the `tokenizers.Tokenizer` that this is or that a fast tokenizer wraps; None for other tokenizers."""
     if _is_tokenizers_object(tokenizer):
         return tokenizer
     if getattr(tokenizer, "is_fast", False) is True:
@@ -31,7 +31,7 @@ def tokenizers_backend(tokenizer: Any) -> Any | None:
 
 
 def encode_whole(tokenizer: Any, text: str, *, add_special_tokens: bool) -> list[int]:
-    """The ids of the whole text in one call.
+    """Encode the whole text in one call.
 
     Calls `tokenizer(text, add_special_tokens=...)`. If that raises TypeError, or for a `tokenizers.Tokenizer`, calls
     `tokenizer.encode(text, add_special_tokens=...)`.
@@ -52,16 +52,16 @@ def encode_whole(tokenizer: Any, text: str, *, add_special_tokens: bool) -> list
 
 
 def encode_batch(tokenizer: Any, texts: list[str]) -> list[list[int]]:
-    """The ids of each text, without special tokens, in one call of a tokenizer with a backend."""
+    """Encode several texts, without special tokens, in one call of a tokenizer with a backend."""
     if _is_tokenizers_object(tokenizer):
         return [list(one.ids) for one in tokenizer.encode_batch(texts, add_special_tokens=False)]
-    # The tokenizer's own call: it sets the backend's padding and truncation.
+    # Use the tokenizer's own call, which sets the backend's padding and truncation.
     rows = tokenizer(texts, add_special_tokens=False)["input_ids"]
     return [list(row) for row in rows]
 
 
 def _read_ids(result: Any) -> list[int]:
-    """The ids in a list, an array, an encoding or a mapping with `input_ids`; also in a batch of one row."""
+    """Read the ids from a list, an array, an encoding or a mapping with `input_ids`, or from a batch of one row."""
     if isinstance(result, Mapping):
         result = result["input_ids"]
     else:
@@ -71,7 +71,7 @@ def _read_ids(result: Any) -> list[int]:
 
 
 def special_affixes(tokenizer: Any) -> tuple[list[int], list[int]]:
-    """The ids that `tokenizer(text)` adds before and after a text: Llama ([bos], []), T5 ([], [</s>]).
+    """Return the ids that `tokenizer(text)` adds before and after a text: Llama ([bos], []), T5 ([], [</s>]).
 
     Compares short texts with and without special tokens. Returns ([], []) for a tokenizer without the argument
     `add_special_tokens`. Raises ArgumentError if no such ids explain the difference.

@@ -27,14 +27,14 @@ def iter_prompt_token_pieces(
     """Yield the ids of `tokenizer(text, add_special_tokens=False)` in pieces.
 
     With a fast tokenizer of transformers or a `tokenizers.Tokenizer`, the text is cut about every `piece_chars`
-    characters, where the tokenizer's own parts prove that the ids stay the same (`CutFinder`). Each call tokenizes
-    `batch_size` pieces, on demand. Text that cannot be cut is one long piece. The same holds for the whole text with
-    any other tokenizer, and with a `tokenizers.Tokenizer` that truncates or pads. If the tokenizer has a
-    `stream_tokenize_prompt(text)`, this makes the pieces. No piece is empty.
+    characters, at places where the tokenizer's own parts prove that the ids stay the same (`CutFinder`). Each call
+    tokenizes `batch_size` pieces, on demand. Text that cannot be cut is one long piece. So is the whole text with any
+    other tokenizer, and with a `tokenizers.Tokenizer` that truncates or pads. If the tokenizer has a method
+    `stream_tokenize_prompt(text)`, the method makes the pieces. No piece is empty.
 
-    `verify=True` also tokenizes the whole text, and yields its ids if the pieces differ. It is not lazy.
+    `verify=True` also tokenizes the whole text, not lazily, and yields its ids if the pieces differ.
 
-    Raises ArgumentError (a lone surrogate in the text, a size below 1) and TypeError at the call.
+    Raises ArgumentError (a lone surrogate in the text, or a size below 1) and TypeError at the call.
     """
     _check(tokenizer, text, batch_size, piece_chars)
     pieces = _pieces(tokenizer, text, batch_size, piece_chars)
@@ -50,9 +50,9 @@ def iter_prompt_ids(
     piece_chars: int = 1024,
     verify: bool = False,
 ) -> Iterator[list[int]]:
-    """`iter_prompt_token_pieces`, with the special tokens around the text if `add_special_tokens` is set.
+    """Yield the ids as `iter_prompt_token_pieces` does, with the special tokens around the text if requested.
 
-    The pieces join to the ids of `tokenizer(text, add_special_tokens=add_special_tokens)`.
+    Joined, the pieces are the ids of `tokenizer(text, add_special_tokens=add_special_tokens)`.
     """
     pieces = iter_prompt_token_pieces(
         tokenizer, text, batch_size=batch_size, piece_chars=piece_chars, verify=verify
@@ -92,7 +92,7 @@ def _own_stream(tokenizer: Any) -> Callable[[str], Iterable[Iterable[int]]] | No
 
 def _cuttable_backend(tokenizer: Any) -> Any | None:
     backend = tokenizers_backend(tokenizer)
-    # transformers resets both at each call. A bare tokenizer would truncate or pad each piece.
+    # A bare tokenizer would truncate or pad each piece; transformers resets both settings at each call.
     if backend is tokenizer and (backend.truncation is not None or backend.padding is not None):
         return None
     return backend
@@ -114,7 +114,7 @@ def _encoded(
     if len(text) <= piece_chars:
         yield from encode_batch(tokenizer, [text])
         return
-    # transformers copies its own flag into the backend at each call.
+    # The flag of a transformers tokenizer counts, since each call copies it into the backend.
     owner, flag = (
         (backend, "encode_special_tokens") if backend is tokenizer else (tokenizer, "split_special_tokens")
     )
