@@ -1,8 +1,8 @@
 """Requests that share the steps of one model. transformers' continuous batching runs it; unspool chooses the ids.
 
-The manager's thread runs the model on the ids of all requests. The manager does not sample: each request chooses its own
-next id, as in the native loop, and parses it. The keys and values of a prompt stay in pages, which later prompts with
-the same beginning reuse.
+The manager's thread runs the model on the ids of all requests. The manager does not sample: each request chooses its
+own next id, as in the native loop, and parses it. The keys and values of a prompt stay in pages, which later prompts
+with the same beginning reuse.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A bound on an answer's reasoning: once its tokens are used up, the model can only write what ends it."""
+"""Limits an answer's reasoning: when its tokens are used up, the model can only write the closing marker."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["ReasoningBudget", "closer_of"]
 def closer_of(
     format: str | FormatSource | Format, reasoning: str | bool | None, vocabulary: Vocabulary
 ) -> str | None:
-    """The text that ends reasoning in this format; None if nothing is reasoning.
+    """Return the text that ends reasoning in this format; None if the format has no reasoning.
 
     Raises:
-        ArgumentError: The format is no file, so that its markers are not known.
+        ArgumentError: The format is compiled, so its markers are unknown.
     """
     if isinstance(format, Format):
         raise ArgumentError(
@@ -29,18 +29,18 @@ def closer_of(
     if not closers:
         return None
     tokens = set(vocabulary.added_tokens.values())
-    # A family may have several spellings; the model knows those of its vocabulary.
+    # A family may have several spellings; prefer one that is a token of the model.
     found = next((closer for closer in closers if closer.text in tokens), closers[0])
     return found.before + found.text + found.after
 
 
 class ReasoningBudget:
-    """A logits processor, for all answers of a request.
+    """A logits processor that limits the reasoning of all answers of a request.
 
     Args:
-        limit: The most tokens of an answer's reasoning, 0 or more.
+        limit: Maximum number of tokens in an answer's reasoning, 0 or more.
         closer: The ids that end reasoning.
-        streamers: Of each answer; they have read all ids so far.
+        streamers: The parser of each answer; each must have read all ids so far.
     """
 
     def __init__(self, limit: int, closer: Sequence[int], streamers: Sequence[Parser]) -> None:
@@ -48,13 +48,13 @@ class ReasoningBudget:
         self._left = [limit] * len(streamers)
         self._forced: list[list[int]] = [
             [] for _ in streamers
-        ]  # ids that are still to be written, the last one first
+        ]  # ids that must still be written, in reverse order
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:  # noqa: ARG002
-        """The scores, of shape (rows, vocabulary); where the budget is used up, only one id may follow."""
+        """Return the scores, of shape (rows, vocabulary); a row whose budget is used up allows only one id."""
         for row in range(len(self._streamers)):
             id = self._next(row)
-            # A grammar may ask for the rest of a character first.
+            # A grammar may require the rest of a character first.
             if id is not None and scores[row, id] > float("-inf"):
                 self._forced[row].pop()
                 scores = scores.clone()
@@ -63,7 +63,7 @@ class ReasoningBudget:
         return scores
 
     def _next(self, row: int) -> int | None:
-        """The id that this answer must have next, if any."""
+        """Return the id that this answer must have next, if any."""
         if not self._forced[row]:
             if self._streamers[row].region != "reasoning":
                 return None

@@ -17,10 +17,10 @@ __all__ = ["Choice", "StreamMetrics", "StreamResult", "Usage"]
 
 @dataclass(frozen=True)
 class Usage:
-    """Token counts as an API reports them, of all answers together.
+    """Token counts of all answers together, as an API reports them.
 
     Attributes:
-        cached_tokens: How many of the prompt's were in a prefix cache; None: the model does not say.
+        cached_tokens: How many of the prompt's tokens were in a prefix cache; None: unknown.
     """
 
     prompt_tokens: int = 0
@@ -29,7 +29,7 @@ class Usage:
 
     @property
     def total_tokens(self) -> int:
-        """Tokens of the prompt and of all answers."""
+        """The number of tokens in the prompt and all answers."""
         return self.prompt_tokens + self.completion_tokens
 
 
@@ -38,13 +38,13 @@ class StreamMetrics:
     """Times and rates; the clock starts at the call, before tokenization and prefill.
 
     Attributes:
-        prompt_tokens: Length of the prompt; 0 if only embeddings were given.
+        prompt_tokens: The number of tokens in the prompt; 0 if only embeddings were given.
         decode_prefix_tokens: How many of them the first decoding step ran, after chunked prefill.
-        output_tokens: Tokens of the first answer.
-        time_to_first_token_ms: None before the first token.
-        inter_token_ms: Times between the tokens of the first answer: one less than there are tokens.
+        output_tokens: The number of tokens in the first answer.
+        time_to_first_token_ms: Milliseconds from the call to the first token; None before it.
+        inter_token_ms: Milliseconds between the tokens of the first answer; one value less than there are tokens.
         prompt_tokens_per_second: Prompt tokens divided by the time to the first token.
-        output_tokens_per_second: The tokens after the first, divided by their time.
+        output_tokens_per_second: The number of tokens after the first one, divided by the seconds that they took.
         decode_time_s: Seconds from the first token to the last token of any answer.
     """
 
@@ -58,7 +58,7 @@ class StreamMetrics:
     decode_time_s: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """The metrics by name, as JSON has them: `inter_token_ms` is a list."""
+        """Return the metrics by name, for JSON: `inter_token_ms` is a list."""
         return {**dataclasses.asdict(self), "inter_token_ms": list(self.inter_token_ms)}
 
 
@@ -69,10 +69,10 @@ def measure(
     decode_prefix_tokens: int,
     last_s: float | None = None,
 ) -> StreamMetrics:
-    """The metrics of an answer whose tokens arrived at these times.
+    """Compute the metrics of an answer whose tokens arrived at these times.
 
     Args:
-        last_s: When the last token of any answer arrived; None: that of this answer.
+        last_s: When the last token of any answer arrived; None: when this answer's last token arrived.
     """
     if not times_s:
         return StreamMetrics(prompt_tokens, decode_prefix_tokens)
@@ -95,7 +95,7 @@ class Choice:
 
     Attributes:
         stop_reason: The stop string that ended it, or None.
-        token_ids: The ids that the model wrote, its end token included.
+        token_ids: The ids that the model wrote, including its end token.
         logprobs: The log-probability of each id; None unless `SamplingParams.logprobs` is set.
     """
 
@@ -109,11 +109,11 @@ class Choice:
 
 @dataclass(frozen=True)
 class StreamResult:
-    """The result of a request; the properties are of the first answer.
+    """The result of a request; its properties describe the first answer.
 
     Attributes:
-        metadata: What ran, as strings; always has the six `chunked_prefill_*` keys.
-        prefill: The same as an object.
+        metadata: A description of the run, as strings; always has the six `chunked_prefill_*` keys.
+        prefill: The content of these keys as an object.
     """
 
     choices: tuple[Choice, ...]
@@ -144,15 +144,15 @@ class StreamResult:
 
     @property
     def finish_reason(self) -> str | None:
-        """Why it ended: "stop", "length", "tool_calls", "error" or "cancelled"; None while it runs."""
+        """Why the first answer ended: "stop", "length", "tool_calls", "error" or "cancelled"; None while it runs."""
         return self.choices[0].finish_reason
 
     @property
     def stop_reason(self) -> str | None:
-        """The stop string that ended it, or None."""
+        """The stop string that ended the first answer, or None."""
         return self.choices[0].stop_reason
 
     @property
     def token_ids(self) -> tuple[int, ...]:
-        """The ids that the model wrote."""
+        """The ids of the first answer."""
         return self.choices[0].token_ids

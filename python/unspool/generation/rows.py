@@ -1,4 +1,4 @@
-"""Passes the token ids of several answers to one token streamer each."""
+"""Passes the token ids of several answers to their token streamers."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Rows(Answers):
     Args:
         streamers: One for each row, made with `skip_prompt=True`.
         eos: Ids that end a row; later ids are padding.
-        limit: The most tokens of a row; None: not known.
-        recorder: Reports the log-probabilities; it has recorded the scores of the ids that are put.
-        flush_tokens: How many ids of a row are gathered before they go to its streamer.
-        flush_ms: The longest that an id waits for others, judged as ids come; 0: no limit.
+        limit: Maximum number of tokens in a row; None: unknown.
+        recorder: Returns the log-probabilities; has recorded the scores of the ids that are put.
+        flush_tokens: Number of ids of a row that are gathered before its streamer gets them.
+        flush_ms: Maximum milliseconds that an id waits for others, checked when an id arrives; 0: no limit.
     """
 
     def __init__(
@@ -43,24 +43,24 @@ class Rows(Answers):
         self._eos, self._limit = frozenset(eos), limit
         self._ended_by_eos = [False] * len(streamers)
         self._step_count = 0
-        self._cuts: dict[int, int] = {}  # how many ids of a row count
-        self._last_steps: dict[int, int] = {}  # of rows that a stopping criterion of the caller has ended
+        self._cuts: dict[int, int] = {}  # maximum number of ids, by row
+        self._last_steps: dict[int, int] = {}  # last step of rows that a caller's stopping criterion has ended
         self._takes_prompt = True
         self._flush_tokens, self._flush_s = flush_tokens, flush_ms / 1000
         self._gathered: list[list[int]] = [[] for _ in streamers]
         self._gathered_since_s = [0.0] * len(streamers)
 
     def split(self) -> list[Rows]:
-        """Rows of one answer each, for a loop whose answers do not keep step; what they are put is put here."""
+        """Return one-row `Rows` for a loop whose answers advance separately; their ids and times are recorded here."""
         return [self] if len(self.parsers) == 1 else [_Part(self, row) for row in range(len(self.parsers))]
 
     def put_prompt(self, ids: Any) -> None:
-        """Put the prompt's ids, of shape (1, n), or [] if they are not known; none of them is emitted."""
+        """Put the prompt's ids, of shape (1, n), or [] if they are unknown; none of them is emitted."""
         for parser in self.parsers:
             parser.put(ids)
 
     def put(self, value: Any) -> None:
-        """Accept a put of `generate`: first the prompt, which is skipped; then one id for each row."""
+        """Accept ids from `generate`: first the prompt, which is skipped, then one id for each row."""
         if self._takes_prompt:
             self._takes_prompt = False
             return
@@ -76,17 +76,17 @@ class Rows(Answers):
             self._put_row(row, new, logprobs[row : row + len(new)])
 
     def end(self) -> None:
-        """Do nothing: the worker knows when and why `generate` ended, also if it does not call this."""
+        """Do nothing: the worker knows when and why `generate` ended, even if `generate` does not call this."""
 
     def end_row(self, row: int, step: int) -> None:
-        """End this row with its token of this step, counted from 1, for a stopping criterion of the caller.
+        """End a row with its token of this step (from 1), because a caller's stopping criterion demands it.
 
         The token may arrive later: transformers 5 calls the criteria before it puts.
         """
         self._last_steps.setdefault(row, step)
 
     def cut_row(self, row: int, count: int | None) -> None:
-        """Put at most this many ids of a row; None: all. A step may have more of them than a grammar allows."""
+        """Limit a row to this many ids in total, since a step may have more than a grammar allows; None: no limit."""
         if count is None:
             self._cuts.pop(row, None)
         else:
@@ -102,7 +102,7 @@ class Rows(Answers):
         return any(self.token_ids)
 
     def finish_reason(self, row: int) -> str:
-        """Why this row ended, by the request's own limit."""
+        """Return why this row ended: "length" at the request's own limit, else "stop"."""
         by_limit = row not in self._last_steps or self._is_full(row)
         return "length" if by_limit and not self._has_stopped(row) else "stop"
 
@@ -131,7 +131,7 @@ class Rows(Answers):
             self._flush_row(row)
 
     def flush(self) -> None:
-        """Pass all gathered ids to the streamers, unless the consumer has left."""
+        """Pass all gathered ids to the streamers; does nothing if the consumer has left."""
         for row in range(len(self.parsers)):
             with contextlib.suppress(ChannelCancelledError):
                 self._flush_row(row)

@@ -1,4 +1,4 @@
-"""One generation: the job of its worker, and its result so far."""
+"""A generation with a local model: the job of its worker, and its result so far."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["GenerationRun"]
 
 @dataclass(kw_only=True)
 class GenerationRun(ModelRun[Rows]):
-    """The worker's job and its state."""
+    """The job of a worker, and its state."""
 
     model: Any
     backend: str
@@ -38,11 +38,11 @@ class GenerationRun(ModelRun[Rows]):
     prefill: PrefillConfig
     read_prompt: Callable[[], Prompt]
     settings: GenerationSettings
-    #: The settings with what keeps these answers to a grammar or a budget.
+    #: Returns the settings with the processors that enforce a grammar or a budget on these answers.
     constrain: Callable[[Rows, GenerationSettings], GenerationSettings]
     batch: ModelBatch | None
     hook: ConditioningHook | None
-    #: The most ids that the prompt and its answer may have together; None: not checked.
+    #: Maximum number of ids in the prompt and its answer together; None: not checked.
     positions: int | None = None
     prepared: PreparedPrompt | None = None
     _parts: Sequence[Rows] = ()
@@ -51,7 +51,7 @@ class GenerationRun(ModelRun[Rows]):
         self._parts = [self.answers]
 
     def work(self) -> None:
-        """The job of the `GenerationWorker`."""
+        """Generate; the job of the `GenerationWorker`."""
         with self.running():
             try:
                 self._generate()
@@ -103,7 +103,7 @@ class GenerationRun(ModelRun[Rows]):
                 self.prepared = prepared.refused(str(problem))
         output = generate_with_transformers(self.model, *rest)
         given = getattr(output, "metadata", None)
-        if isinstance(given, Mapping):  # from a model that runs the prompt itself
+        if isinstance(given, Mapping):  # metadata from a model that runs the prompt itself
             self.metadata = given
 
     def _settings_of(self, part: Rows, row: int) -> GenerationSettings:

@@ -1,4 +1,4 @@
-"""`SamplingParams`, how the tokens of one request are chosen, and `GenerationDefaults`, those of every request."""
+"""`SamplingParams`, which decide how the tokens of a request are chosen, and `GenerationDefaults` for all requests."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from unspool.generation.logprobs import MAX_TOP_LOGPROBS
 
 __all__ = ["GENERATE_NAMES", "GenerationDefaults", "SamplingParams", "resolve_token_ids", "same_answers"]
 
-#: Parameters that `generate` of transformers has too, with its names.
+#: Parameters that transformers' `generate` also has, with its names.
 GENERATE_NAMES = {
     "max_tokens": "max_new_tokens",
     "min_tokens": "min_new_tokens",
     **{name: name for name in ("temperature", "top_p", "top_k", "min_p", "repetition_penalty")},
 }
-# Parameters that only sampling reads.
+# Parameters that only have an effect with sampling.
 _SHAPING = ("top_p", "top_k", "min_p")
 
-# Each is compared with the text so far at every step.
+# Maximum number of bad words; each is compared with the text so far at every step.
 _MOST_BAD_WORDS = 256
 
-# What each parameter may be, and how an error says it.
+# The valid values of each parameter, and their description in an error.
 _RANGES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "max_tokens": (lambda value: value >= 1, "1 or more"),
     "min_tokens": (lambda value: value >= 0, "0 or more"),
@@ -64,30 +64,31 @@ class SamplingParams(Record):
     """How the tokens of one request are chosen; None means the value of the model's generation config.
 
     Attributes:
-        max_tokens: The most new token ids, 1 or more.
-        min_tokens: The fewest new token ids, 0 or more: before, no id that ends an answer can be chosen. Stop strings count.
-        max_reasoning_tokens: The most token ids of the reasoning, 0 or more. Then its closing marker is written for the
-            model, which goes on behind it.
+        max_tokens: Maximum number of new token ids, 1 or more.
+        min_tokens: Minimum number of new token ids, 0 or more. Until then no id that ends an answer can be chosen; stop
+            strings still end it.
+        max_reasoning_tokens: Maximum number of token ids in the reasoning, 0 or more. At the limit, the closing marker
+            is written for the model, which continues after it.
         temperature: 0 selects the most likely token (greedy); above 0 samples.
         top_p: Sample from the most likely tokens that together have this probability, above 0, at most 1 (off).
-        top_k: Sample from this many of the most likely tokens; 0 is off.
+        top_k: Sample only from this many of the most likely tokens; 0 is off.
         min_p: Drop tokens below this fraction of the highest probability, 0 (off) to 1.
-        presence_penalty: -2 to 2, subtracted from a token's logit after it was generated; 0 is off.
-        frequency_penalty: -2 to 2, subtracted once for each time that it was generated; 0 is off.
+        presence_penalty: -2 to 2, subtracted from a token's logit if it has been generated; 0 is off.
+        frequency_penalty: -2 to 2, subtracted from a token's logit for each time that it has been generated; 0 is off.
         repetition_penalty: Above 0; logits of tokens that are already in the text are divided by it; 1 is off.
         seed: 0 to 2**64 - 1; the same seed gives the same tokens.
-        n: How many answers, 1 or more.
-        stop: A text or several that end the answer; kept as a tuple. None means no text.
+        n: Number of answers, 1 or more.
+        stop: One or several texts that end the answer; kept as a tuple. None means no text.
         include_stop: Whether the stop string that ends the answer is part of it.
         stop_token_ids: Further ids that end the answer. Their text is part of it, unless they are special.
-        ignore_eos: The model's own end ids do not end the answer; not with a grammar.
-        bad_words: Texts that cannot be written, as a word's beginning or within one, in the tokens that the tokenizer
-            writes them with; at most 256.
-        allowed_token_ids: The only ids that can be chosen, 1 or more; the end ids too must be among them.
-        logit_bias: For token ids, -100 to 100, added to their logits.
-        skip_special_tokens: False: special tokens are part of the text. None: as of the `StreamGenerator`.
+        ignore_eos: Whether the answer continues after the model's own end ids; not possible with a grammar.
+        bad_words: Texts that cannot be written, at the beginning of a word or within one, in the tokens to which the
+            tokenizer encodes them; at most 256.
+        allowed_token_ids: The only ids that can be chosen, 1 or more; must include the end ids.
+        logit_bias: Values from -100 to 100 by token id, added to the logits.
+        skip_special_tokens: False: special tokens are part of the text. None: the setting of the `StreamGenerator`.
         logprobs: Report the log-probability of each token, and of this many of the most likely tokens at its
-            position, 0 to 20. They are of the model's own scores, before temperature, penalties and processors.
+            position, 0 to 20. They come from the model's own scores, before temperature, penalties and processors.
             None: report none.
 
     Raises:
@@ -130,11 +131,11 @@ class SamplingParams(Record):
 
     @classmethod
     def read(cls, value: SamplingParams | Mapping[str, Any] | None) -> SamplingParams:
-        """Read the parameters of a caller: None, a `SamplingParams`, or a mapping of its fields.
+        """Read a caller's parameters: None, a `SamplingParams`, or a mapping of its fields.
 
         Raises:
-            TypeError: Another type.
-            ArgumentError: A mapping with an unknown key, or a value out of its range.
+            TypeError: `value` has another type.
+            ArgumentError: A key is unknown, or a value is out of its range.
         """
         if value is None:
             return cls()
@@ -146,18 +147,18 @@ class SamplingParams(Record):
         raise TypeError(f"sampling_params is of type {kind}; pass SamplingParams, a mapping or None")
 
     def with_defaults(self, defaults: SamplingParams | None) -> SamplingParams:
-        """These parameters, with those that are not set (None; no stop) taken from `defaults`."""
+        """Return these parameters with unset ones (None, or no stop) taken from `defaults`."""
         if defaults is None:
             return self
         values = {item.name: getattr(self, item.name) for item in fields(self)}
         return defaults.replace(**{name: value for name, value in values.items() if value not in (None, ())})
 
     def to_generation_kwargs(self) -> dict[str, Any]:
-        """The keyword arguments of transformers' `generate` for the parameters that are set.
+        """Return the keyword arguments of transformers' `generate` for the parameters that are set.
 
         These are `max_new_tokens`, `min_new_tokens`, `do_sample`, `temperature`, `top_p`, `top_k`, `min_p` and
-        `repetition_penalty`. At temperature 0 it has `do_sample=False` and no option of sampling. It leaves out
-        all others, which `generate` has no argument for.
+        `repetition_penalty`. At temperature 0 there is `do_sample=False` and no option of sampling. The other
+        parameters are left out, since `generate` has no arguments for them.
         """
         values = {own: getattr(self, name) for name, own in GENERATE_NAMES.items()}
         if self.temperature is not None:
@@ -168,7 +169,7 @@ class SamplingParams(Record):
 
 
 def same_answers(count: int) -> ArgumentError:
-    """The error of several answers without sampling."""
+    """Return the error for several answers without sampling."""
     return ArgumentError(
         f"n is {count} and decoding is greedy, so all answers would be the same; set a temperature above 0"
     )
@@ -179,7 +180,7 @@ class GenerationDefaults(Record):
     """Limits and token ids of a `StreamGenerator`; each request may override them.
 
     Attributes:
-        max_new_tokens: The limit of an answer if the request has none.
+        max_new_tokens: Maximum number of tokens in an answer if the request sets no limit.
         pad_token_id, bos_token_id, eos_token_id: Token ids; None is filled in by `resolve_token_ids`.
             Any of several `eos_token_id` ends an answer; a list is kept as a tuple.
         sampling_params: The defaults of every request: `SamplingParams` or a mapping of its fields.
@@ -210,7 +211,7 @@ class GenerationDefaults(Record):
 
     @property
     def answer_count(self) -> int:
-        """How many answers a request gets if it does not set `n`."""
+        """The number of answers if a request does not set `n`."""
         return 1
 
 
@@ -220,12 +221,12 @@ D = TypeVar("D", bound=GenerationDefaults)
 def resolve_token_ids(config: D, model: Any, tokenizer: Any) -> D:
     """Fill in the token ids that the config leaves open.
 
-    Each one is the config's own, else that of `model.generation_config`, else the tokenizer's. Without a
-    pad token id, the first eos token id is used. A bos token id may stay None. Ids below 0 do not count:
-    some models use them for "none".
+    Each one is the config's own, else that of `model.generation_config`, else the tokenizer's. A missing pad token
+    id becomes the first eos token id. A bos token id may stay None. Ids below 0 do not count, since some models use
+    them for "none".
 
     Args:
-        model: Any object, with a `generation_config` or without.
+        model: Any object, with or without a `generation_config`.
         tokenizer: A tokenizer, or a processor with a `tokenizer`.
 
     Raises:
@@ -256,7 +257,7 @@ def resolve_token_ids(config: D, model: Any, tokenizer: Any) -> D:
 
 
 def _token_ids(key: str, value: Any) -> int | tuple[int, ...] | None:
-    """Ids as a model or tokenizer may hold them: None, an int, a list of ints, a tensor."""
+    """Read ids in the forms of models and tokenizers: None, an int, a list of ints, or a tensor."""
     value = value.tolist() if hasattr(value, "tolist") else value
     ids = list(value) if isinstance(value, (list, tuple)) else [value]
     for token_id in ids:

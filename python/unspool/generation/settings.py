@@ -17,16 +17,16 @@ from unspool.generation.sampling_params import GenerationDefaults, SamplingParam
 
 __all__ = ["GenerationSettings", "check_options", "own_limit", "read_settings"]
 
-# The default limit in generation configs of older transformers.
+# The default `max_length` in generation configs of older transformers, which counts as no limit.
 _NO_MAX_LENGTH = 20
 
-# Options of `generate` that a stream cannot honour, with what to do instead.
+# Options of `generate` that a stream does not support, with advice for each.
 _REFUSED = {
     "streamer": "iterate the stream that the call returns instead",
     "stop_strings": "pass stop=, which ends the text exactly; stop_strings works on whole tokens",
 }
 
-# Options that `read_settings` reads; `generate` has no argument of these names.
+# Options that `read_settings` reads; `generate` has no arguments with these names.
 _OURS = frozenset(
     {"n", "seed", "logprobs", "max_reasoning_tokens", "logits_processor", "stopping_criteria", *CACHE_NAMES}
 )
@@ -34,17 +34,17 @@ _OURS = frozenset(
 
 @dataclass(frozen=True)
 class GenerationSettings:
-    """One request's settings, checked.
+    """The checked settings of a request.
 
     Attributes:
-        options: The options of `generate` besides the inputs.
-        sampling: The parameters that count, from all sources. `max_tokens` is None if `max_length` of the options
-            or the model's generation config is the limit.
+        options: The options of `generate` except the inputs.
+        sampling: The effective parameters, from all sources. `max_tokens` is None if `max_length`, in the options or
+            in the model's generation config, is the limit.
         eos: Ids that end an answer.
         does_sample: Whether tokens are sampled.
         has_own_limit: Whether the call has set the limit.
         cache: A cache of the prompt's first tokens.
-        forced: The ids that a grammar makes likely next, of the only answer.
+        forced: Returns the ids that a grammar makes likely next; only if there is one answer.
     """
 
     options: dict[str, Any]
@@ -61,7 +61,7 @@ class GenerationSettings:
 
     @property
     def limit(self) -> int | None:
-        """The most tokens of an answer; None: as in the model's generation config."""
+        """Maximum number of tokens in an answer; None: as in the model's generation config."""
         return self.sampling.max_tokens
 
     @property
@@ -70,27 +70,27 @@ class GenerationSettings:
         return self.sampling.n or 1
 
     def option(self, name: str, default: Any = None) -> Any:
-        """An option of the call, else of the generation config, else `default`."""
+        """Return an option of the call, else of the generation config, else `default`."""
         value = _first(self.options.get(name), getattr(self.generation_config, name, None))
         return default if value is None else value
 
     def with_options(self, **options: Any) -> GenerationSettings:
-        """The same settings with other options of `generate`; `max_new_tokens` is the limit too."""
+        """Return the same settings with other options of `generate`; `max_new_tokens` also sets the limit."""
         sampling = self.sampling.replace(max_tokens=options.get("max_new_tokens", self.limit))
         return dataclasses.replace(self, sampling=sampling, options={**self.options, **options})
 
     def with_seed(self, seed: int) -> GenerationSettings:
-        """The same settings with another seed."""
+        """Return the same settings with another seed."""
         return dataclasses.replace(self, sampling=self.sampling.replace(seed=seed))
 
     def with_processor(self, processor: Any) -> GenerationSettings:
-        """The same settings with a logits processor behind the caller's."""
+        """Return the same settings with a logits processor that runs after the caller's."""
         return dataclasses.replace(self, logits_processors=(*self.logits_processors, processor))
 
     def with_mask(
         self, processor: Any, criterion: Any, forced: Callable[[], list[int]]
     ) -> GenerationSettings:
-        """The same settings with a grammar's mask, behind the processors that would undo it."""
+        """Return the same settings with a grammar's mask, which runs after the processors that would undo it."""
         return dataclasses.replace(
             self,
             forced=forced,
@@ -106,11 +106,11 @@ def read_settings(
     stop: str | Sequence[str],
     options: Mapping[str, Any],
 ) -> GenerationSettings:
-    """Check and merge the settings. The first source that sets a value wins: the call, its sampling parameters,
-    its `generation_config`, the config with its sampling parameters, the model's generation config.
+    """Check and merge the settings. The first source that sets a value wins: the call, its sampling parameters, its
+    `generation_config`, the config with its sampling parameters, the model's generation config.
 
     Raises:
-        ArgumentError: Beam search, several greedy answers, a limit below 1, an option that is ours, two caches.
+        ArgumentError: Beam search, several greedy answers, a limit below 1, two caches, or an option that unspool sets.
         TypeError: `sampling` is neither SamplingParams nor a mapping.
     """
     asked = SamplingParams.read(sampling)
@@ -136,7 +136,7 @@ def read_settings(
         merged.pop("num_return_sequences", None),
         merged.pop("n", None),
         params.n,
-        None if count == 1 else count,  # the default of older transformers is 1, not None
+        None if count == 1 else count,  # 1 is the default of older transformers, and counts as not set
         config.answer_count,
     )
     require_count("n", n)
@@ -172,9 +172,9 @@ def read_settings(
 
 
 def check_options(model: Any, options: Iterable[str]) -> None:
-    """Raise UnknownOptionError for options that no one reads. transformers would raise in the worker, after the call.
+    """Raise UnknownOptionError for options that nothing reads; transformers would raise later, in the worker.
 
-    A model with a `generate` of its own that takes any keyword is not checked.
+    A model whose own `generate` accepts any keyword is not checked.
     """
     left = sorted(set(options) - _OURS - _config_names())
     if not left or not hasattr(model, "_validate_model_kwargs"):
@@ -201,7 +201,7 @@ def _config_names() -> frozenset[str]:
 
 
 def own_limit(generation_config: Any) -> dict[str, int]:
-    """The limit of a generation config, as an option of `generate`; {} if there is none."""
+    """Return the limit in a generation config as an option of `generate`; {} if there is none."""
     limit = getattr(generation_config, "max_new_tokens", None)
     if limit is not None:
         return {"max_new_tokens": limit}

@@ -1,4 +1,4 @@
-"""The steps of our own decoding loops: from the scores of a step to the next ids, until every answer has ended."""
+"""The steps of unspool's own decoding loops: choose ids from scores until every answer has ended."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ __all__ = ["Steps"]
 
 
 class Steps:
-    """Chooses the next id of each row, and puts it.
+    """Chooses the next id of each row and puts it into the answer.
 
     Args:
-        rows: The answers, which keep step.
-        device: Of the scores.
-        is_cancelled: Whether the consumer has left.
+        rows: The answers, which advance together.
+        device: The device of the scores.
+        is_cancelled: Returns whether the consumer has left.
 
     Attributes:
-        count: How many steps there were.
-        limit: The most steps.
+        count: The number of steps so far.
+        limit: Maximum number of steps.
 
     Raises:
         ArgumentError: The prompt leaves no room for an answer.
@@ -50,7 +50,7 @@ class Steps:
         self._keeps_ids = self._picker.needs_ids or bool(self._criteria)
 
     def take(self, scores: Any) -> Any:
-        """The next ids, of shape (rows,).
+        """Choose and put the next ids; returns them, of shape (rows,).
 
         Args:
             scores: The last position's logits, of shape (rows, vocabulary).

@@ -1,4 +1,4 @@
-"""A model with its tokenizer, ready to stream."""
+"""`StreamGenerator`: a model with its tokenizer, ready to stream."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ if TYPE_CHECKING:
 
 __all__ = ["StreamGenerator"]
 
-# The most that a batch keeps of prompts and answers, if its maker does not say.
+# Maximum default size of the cache of a batch, in tokens of prompts and answers.
 _CACHE_TOKENS = 32_768
 
-# Options of one stream's TokenStreamer that a caller may set.
+# Options of a stream's TokenStreamer that a caller may set.
 _PARSER_OPTIONS = PARSER_OPTIONS.keys() - {
     "only_reasoning", "keep_message", "tokenizer", "prompt", "reasoning", "tool_choice", "stop",
 }  # fmt: skip
 
 
 class StreamGenerator:
-    """Streams the output of a model. Each request runs in a worker thread of its own.
+    """Streams the output of a model. Each request runs in its own worker thread.
 
     Args:
         model: A transformers model, or an object with its `generate`; for `backend="native"` with its `forward`.
@@ -72,19 +72,19 @@ class StreamGenerator:
             tokenizer without a chat template.
         reasoning: As in `Parser`.
         config: Limits and special tokens; its token ids default to the model's, then the tokenizer's.
-        backend: "transformers" runs `model.generate`; "native" runs our own loop, one forward for each token; "batched"
-            shares the model's steps between requests, and keeps what it has read of their prompts.
-        cache_tokens: For "batched": how many tokens of prompts and answers have room in its cache, which is also the most that
-            one request may have. None: those of four full contexts, at most 32,768.
-        prefill: How the prompt is run: a `PrefillConfig`, the tokens of a chunk, or False for one forward.
-        hook: Prepares the model for each request. Nothing else runs on the model at that time.
-        renderer: Writes messages as the prompt's text, with `apply_chat_template`; None: the processor or the tokenizer. A
-            `SandboxedTemplate` renders a template that you do not trust.
+        backend: "transformers" runs `model.generate`; "native" runs unspool's own loop, one forward for each token;
+            "batched" shares the model's steps between requests, and caches their prompts.
+        cache_tokens: For "batched": the size of its cache in tokens of prompts and answers, which is also the limit of
+            one request. None: four full contexts, at most 32,768.
+        prefill: How the prompt is run: a `PrefillConfig`, the number of tokens in a chunk, or False for one forward.
+        hook: Prepares the model for each request. Nothing else runs on the model meanwhile.
+        renderer: Renders messages to the prompt's text, with `apply_chat_template`; None: the processor or the
+            tokenizer. A `SandboxedTemplate` renders a template that you do not trust.
         parser_options: Further options of `Parser` for every stream, such as `repair=True`.
 
     Raises:
         UnknownFormatError: No format has this name.
-        ArgumentError: No tokenizer, an unknown backend, or no end token is known if `config` is given.
+        ArgumentError: There is no tokenizer, the backend is unknown, or `config` is given and no end token is known.
     """
 
     def __init__(
@@ -123,8 +123,8 @@ class StreamGenerator:
         self.config = _resolve(config, model, tokenizer)
         self._encoder = PromptEncoder(model, tokenizer, processor, renderer)
         self._batch = self._make_batch(cache_tokens)
-        with contextlib.suppress(VocabularyError):  # raised by `stream`
-            from_tokenizer(tokenizer)  # too slow for the first stream, which may be on an event loop
+        with contextlib.suppress(VocabularyError):  # `stream` raises it
+            from_tokenizer(tokenizer)  # now, since it is too slow for the first stream, which may be on an event loop
 
     def stream(
         self,
@@ -150,43 +150,44 @@ class StreamGenerator:
         flush_ms: float = 0,
         **generation_kwargs: Any,
     ) -> DeltaStream:
-        """Generate. Iterate the deltas as they arrive, with `for` or `async for`.
+        """Begin an answer; iterate its deltas as they arrive, with `for` or `async for`.
 
         Args:
             prompt: Text; chat messages (put through the chat template, with `tools`); token ids; a mapping
                 of model inputs; an object whose `to_dict()` returns one of these; or a function that returns one,
                 called in the worker.
-            input_ids: Token ids of shape (1, n), instead of `prompt` or beside `inputs_embeds`.
+            input_ids: Token ids of shape (1, n), instead of `prompt` or in addition to `inputs_embeds`.
             inputs_embeds: Embeddings of shape (1, n, d).
             sampling: How tokens are chosen; None: as in the model's generation config.
             tools: As in `Parser`. If a function has `strict`, calls must fit the tools' schemas.
             tool_choice: As in `Parser`. "required" and a tool's name are enforced: after the reasoning the model
                 writes only such calls.
             response_format: The JSON of the answer, as in chat completions: `{"type": "json_object"}` or
-                `{"type": "json_schema", …}`; or a Pydantic model. `{"type": "grammar", "grammar": …}` has a grammar of the
-                content in Lark or GBNF. With tools the answer is this JSON (or text) or calls.
-            choice, regex: The content is one of these texts, or matches this regular expression; as of
+                `{"type": "json_schema", …}`; or a Pydantic model. `{"type": "grammar", "grammar": …}` has a grammar
+                for the content, in Lark or GBNF. With tools, the answer is either this content or calls.
+            choice, regex: The content must be one of these texts, or match this regular expression; as in
                 `FormatFile.grammar`.
-            grammar: A grammar for the answer instead, in llguidance's Lark. The model writes only what it allows, and
+            grammar: A grammar for the whole answer, in llguidance's Lark. The model writes only what it allows, and
                 the answer ends where the grammar ends. `FormatFile.grammar` and `json_grammar` make one.
-            prefill: The answer's beginning, which the model continues: a text as the model writes it, or True:
-                the last message, of the assistant, is it. The result has only what is new.
+            prefill: The beginning of the answer, which the model continues: a text as the model writes it, or True
+                for the last message, which is the assistant's. The result has only the new text.
             stop: Stop strings; the text ends before the first match.
-            raw: Report all text as content: no reasoning, no calls.
+            raw: Report all text as content, without reasoning and calls.
             timeout, stream_timeout: Seconds without a token until StreamTimeout is raised.
             chat_template_kwargs: Passed on to `apply_chat_template`, such as `enable_thinking`.
-            within_context: Raise ContextLengthError, before the model runs, if the prompt does not fit into
-                `context_length` together with the limit of this call, or with one token. A limit of the config or
-                the model is lowered to fit. False: the model may run beyond its positions.
+            within_context: Raise ContextLengthError, before the model runs, if the prompt and the limit of this call do
+                not fit into `context_length` together. A limit of the config or the model is lowered to fit, and the
+                error is raised only if not even one token fits. False: the model may run beyond its positions.
             flush_tokens: Parse the ids of this many steps together, which costs less. The text does not change. With
-                stop strings or a budget of reasoning, each id is parsed at once.
-            flush_ms: Parse earlier if the first of these ids is this old when the next one arrives; 0: do not.
+                stop strings or a limit for the reasoning, each id is parsed at once.
+            flush_ms: Parse earlier if the first of these ids is this many milliseconds old when another one arrives;
+                0: do not.
             generation_kwargs: Options of `model.generate`, such as `max_new_tokens`; options of `Parser`,
                 such as `skip_special_tokens`; and further model inputs, such as `attention_mask`.
 
         Raises:
             ArgumentError: More than one row, beam search, a limit below 1, an empty prompt, several greedy
-                answers, a tokenizer that does not show its format, a request that no grammar can enforce, or
+                answers, a tokenizer whose format cannot be detected, a request that no grammar can enforce, or
                 `prefill` with a grammar or without messages. Raised before any thread starts.
             ImportError: A grammar is needed, and llguidance is missing.
         """
@@ -251,7 +252,7 @@ class StreamGenerator:
         recorder = None if sampling.logprobs is None else LogprobRecorder(sampling.logprobs, vocabulary)
         budget = sampling.max_reasoning_tokens
         closer = None if budget is None or given.raw else closer_of(format, reasoning, vocabulary)
-        # A streamer that is behind would not know where the reasoning ends.
+        # A streamer that has not read all ids would not know where the reasoning ends.
         flush_tokens = 1 if sampling.stop or closer else given.flush_tokens
         rows = Rows(streamers, settings.eos, settings.limit, recorder, flush_tokens, given.flush_ms)
         matcher = None
@@ -293,7 +294,7 @@ class StreamGenerator:
                 provider="transformers",
                 sampling=settings.sampling,
             ),
-            # What a batch has no room for would stop its other requests.
+            # A request that exceeds the cache of a batch would stop the other requests.
             positions=self.context_length if given.within_context or self._batch is not None else None,
         )
         return functools.partial(_start, run, timeout)
@@ -305,7 +306,7 @@ class StreamGenerator:
         stop: str | Sequence[str] = (),
         **options: Any,
     ) -> GenerationSettings:
-        """The settings of a request with these options of `stream`, whatever its prompt.
+        """Check options of `stream` without a prompt, and return a request's settings.
 
         Raises:
             ArgumentError: As in `stream`.
@@ -321,7 +322,7 @@ class StreamGenerator:
         return settings
 
     def _with_token_ids(self, settings: GenerationSettings) -> GenerationSettings:
-        """The settings with the ids of words, if the vocabulary has all ids that they name."""
+        """Return the settings with the ids of bad words; checks that the vocabulary has all ids that they name."""
         sampling = settings.sampling
         for name in ("allowed_token_ids", "logit_bias"):
             ids = getattr(sampling, name)
@@ -329,7 +330,7 @@ class StreamGenerator:
                 raise ArgumentError(f"{name} has {max(ids)}; the ids of the vocabulary are below {count}")
         if not sampling.bad_words:
             return settings
-        # At the beginning of a word, and within one.
+        # Each text at the beginning of a word, and within one.
         texts = [text for word in sampling.bad_words for text in (word.lstrip(), " " + word.lstrip())]
         words = {tuple(encode_whole(self.tokenizer, text, add_special_tokens=False)) for text in texts}
         given = settings.option("bad_words_ids") or []
@@ -338,10 +339,10 @@ class StreamGenerator:
     def with_format(
         self, format: str | FormatFile | Format | None = None, reasoning: str | bool | None = None
     ) -> Self:
-        """The same model with another format.
+        """Return the same model with another format.
 
         Args:
-            format, reasoning: As in `Parser`; None: as this one.
+            format, reasoning: As in `Parser`; None: unchanged.
         """
         check_format_names(format, reasoning)
         other = copy.copy(self)
@@ -350,7 +351,7 @@ class StreamGenerator:
         return other
 
     def astream(self, prompt: Any = None, **options: Any) -> DeltaStream:
-        """`stream`, for `async for`; the event loop is never blocked."""
+        """Begin an answer as `stream` does, for `async for`; never blocks the event loop."""
         return self.stream(prompt, **options)
 
     def generate(self, prompt: Any = None, **options: Any) -> StreamResult:
@@ -362,9 +363,9 @@ class StreamGenerator:
 
     @property
     def context_length(self) -> int | None:
-        """The most token ids of a prompt and its answer together; None if the config has no such number.
+        """Maximum number of token ids in a prompt and its answer together; None if the config does not have it.
 
-        Also None for an encoder with a decoder, which have separate positions.
+        Also None for a model with an encoder and a decoder, which have separate positions.
         """
         if model_kind(self.model) == "seq2seq":
             return None
@@ -373,13 +374,13 @@ class StreamGenerator:
         return min([*limits, self._batch.capacity] if self._batch is not None else limits, default=None)
 
     def format_name(self, tools: Any = None) -> str:
-        """The name of the format that an answer with these tools is parsed as."""
+        """The name of the format in which an answer with these tools is parsed."""
         return str(getattr(chosen := self._choose_format(tools)[0], "name", chosen))
 
     def stream_prompt(
         self, prompt: Any, max_new_tokens: int = 1000, **options: Any
     ) -> Generator[str, None, StreamResult]:
-        """The text of `stream`, without empty strings; the model is put into evaluation mode."""
+        """Yield the text of `stream`, without empty strings; puts the model into evaluation mode."""
         start = self.prepare_stream(prompt, max_new_tokens=max_new_tokens, **options)
         if getattr(self.model, "training", False):
             self.model.eval()
@@ -393,15 +394,15 @@ class StreamGenerator:
         chat_template_kwargs: Mapping[str, Any] | None = None,
         prefill: bool | str = False,
     ) -> int:
-        """How many token ids a prompt has: `usage.prompt_tokens` of its answer.
+        """Count the token ids of a prompt, as in `usage.prompt_tokens` of its answer.
 
         Args:
-            prompt: As in `stream`: text, with the special tokens that the tokenizer adds; messages, through
-                the chat template up to the beginning of the answer; or token ids.
+            prompt: As in `stream`: text, to which the tokenizer adds special tokens; messages, which the chat
+                template renders up to the beginning of the answer; or token ids.
             tools, chat_template_kwargs, prefill: As in `stream`; they change what the chat template writes.
 
         Raises:
-            ArgumentError: The prompt is empty, or is not a prompt.
+            ArgumentError: The prompt is empty or has an invalid type.
         """
         read = self._encoder.read(prompt, tools, chat_template_kwargs, prefill=prefill)
         embeds = read.inputs.get("inputs_embeds")
@@ -415,7 +416,7 @@ class StreamGenerator:
         chat_template_kwargs: Mapping[str, Any] | None = None,
         prefill: bool | str = False,
     ) -> list[int]:
-        """The token ids of a prompt, with the arguments and errors of `count_tokens`."""
+        """Return the token ids of a prompt; arguments and errors are those of `count_tokens`."""
         return self._encoder.ids(self._encoder.read(prompt, tools, chat_template_kwargs, prefill=prefill))
 
     def _make_batch(self, cache_tokens: int | None) -> ModelBatch | None:
@@ -448,7 +449,7 @@ def _start(run: GenerationRun, timeout: float | None) -> DeltaStream:
 
 
 def _resolve(config: GenerationDefaults | None, model: Any, tokenizer: Any) -> GenerationDefaults:
-    """The config with token ids. Only a config of the caller requires that an end token is known."""
+    """Return the config with token ids. An unknown end token is an error only with a caller's config."""
     try:
         return resolve_token_ids(config or GenerationDefaults(), model, tokenizer)
     except ArgumentError:
@@ -462,7 +463,7 @@ def _has_template(tokenizer: Any) -> bool:
 
 
 def _masks_drafts() -> bool:
-    """Whether `generate` of this transformers keeps drafts to the scores that a processor leaves."""
+    """Whether this transformers' `generate` applies processors to the scores of drafts."""
     import transformers
 
     return int(transformers.__version__.split(".", 1)[0]) >= 5

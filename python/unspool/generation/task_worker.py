@@ -1,4 +1,4 @@
-"""Runs a model's requests as tasks of an event loop, without a thread for each."""
+"""Runs a model's requests as tasks of an event loop instead of threads."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class TaskWorker(Worker):
     """Runs `job` as a task of `loop`.
 
     Args:
-        job: Cancelled when the consumer leaves.
-        loop: None: one in a thread that all such workers share.
+        job: The coroutine function to run; cancelled when the consumer leaves.
+        loop: The event loop; None: a loop in a thread that all such workers share.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class TaskWorker(Worker):
         self._job: Callable[[], Coroutine[Any, Any, None]] | None = job
         self._loop = loop or background_loop()
         self._task: asyncio.Task[None] | None = None
-        # Held until the end; an Event takes a kilobyte.
+        # Held until the end of the job. A lock instead of an Event, which takes a kilobyte.
         self._running = threading.Lock()
         self._running.acquire()
 
@@ -50,7 +50,7 @@ class TaskWorker(Worker):
         self._call(self._cancel)
 
     def join(self, grace_s: float) -> bool:
-        """Wait for the end, at most `grace_s` seconds, unless the loop itself would wait."""
+        """Wait at most `grace_s` seconds for the end, but not on the loop itself; returns whether it has ended."""
         if asyncio._get_running_loop() is self._loop:
             grace_s = 0
         if self._running.acquire(timeout=grace_s):
@@ -64,7 +64,7 @@ class TaskWorker(Worker):
         return self._running.locked()
 
     def _call(self, function: Callable[[], None]) -> bool:
-        """Have the loop call it; False if the loop is closed."""
+        """Schedule a call on the loop; False if the loop is closed."""
         if asyncio._get_running_loop() is self._loop:
             function()
             return True
@@ -88,7 +88,7 @@ class TaskWorker(Worker):
                 await job()
         except (ChannelCancelledError, asyncio.CancelledError):
             self._channel.cancel()  # the consumer has left, or the loop ends
-        except BaseException as error:  # raised in the consumer
+        except BaseException as error:  # passed to the consumer
             self._keep(error)
         finally:
             self._end()
@@ -104,7 +104,7 @@ class _Background:
 
     def __init__(self) -> None:
         self._forget()
-        in_child(self._forget)  # the thread is in the parent
+        in_child(self._forget)  # after a fork, the thread is in the parent only
 
     def _forget(self) -> None:
         self._lock = threading.Lock()
@@ -123,5 +123,5 @@ _background = _Background()
 
 
 def background_loop() -> asyncio.AbstractEventLoop:
-    """The event loop for callers that have none."""
+    """Return the shared event loop for callers without one."""
     return _background.loop()

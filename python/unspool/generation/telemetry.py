@@ -1,7 +1,7 @@
-"""OpenTelemetry's spans and metrics of generations, under its conventions for generative AI.
+"""OpenTelemetry spans and metrics for generations, according to its conventions for generative AI.
 
-The program that uses OpenTelemetry has imported it. Without it, nothing here imports it, and a generation looks once
-whether it is there. No text of a prompt or an answer is recorded.
+They are recorded only if the program has imported OpenTelemetry, which each generation checks once; nothing here
+imports it. No text of a prompt or an answer is recorded.
 
 Source: https://github.com/open-telemetry/semantic-conventions-genai (v1.42).
 """
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Operation", "Traced", "histogram", "is_used", "model_name", "operation_of", "sent_to", "tracer"]
 
 _PREFIX = "gen_ai.request."
-#: Sampling parameters by the names of the conventions.
+#: Sampling parameters by their names in the conventions.
 _SAMPLING = {
     "temperature": "temperature",
     "top_p": "top_p",
@@ -37,7 +37,7 @@ _SAMPLING = {
     "presence_penalty": "presence_penalty",
     "frequency_penalty": "frequency_penalty",
 }
-#: The buckets that the conventions name.
+#: The buckets that the conventions specify.
 _SECONDS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
 _TOKEN_S = (0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0, 2.5)
 _FIRST_S = (0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0)
@@ -54,12 +54,12 @@ _HISTOGRAMS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Traced:
-    """What is recorded of a request.
+    """The attributes of a request that are recorded.
 
     Attributes:
         operation: "chat" or "text_completion".
         provider: What runs the model, such as "transformers" or "vllm".
-        is_elsewhere: It runs in another process.
+        is_elsewhere: Whether it runs in another process.
     """
 
     operation: str
@@ -69,7 +69,7 @@ class Traced:
     is_elsewhere: bool = False
 
     def attributes(self) -> dict[str, Any]:
-        """Of the metrics."""
+        """The attributes of the metrics."""
         made: dict[str, Any] = {
             "gen_ai.operation.name": self.operation,
             "gen_ai.provider.name": self.provider,
@@ -79,7 +79,7 @@ class Traced:
         return made
 
     def request_attributes(self) -> dict[str, Any]:
-        """Of the span, at its start."""
+        """The attributes of the span at its start."""
         values = {name: getattr(self.sampling, field) for field, name in _SAMPLING.items()}
         made = {_PREFIX + name: value for name, value in values.items() if value is not None}
         if self.sampling.stop:
@@ -90,7 +90,7 @@ class Traced:
 
 
 class Operation:
-    """The span of one generation: it begins in the caller's context, and ends with the run."""
+    """The span of a generation; begins in the caller's context and ends with the run."""
 
     def __init__(self, traced: Traced) -> None:
         from opentelemetry.trace import SpanKind
@@ -102,12 +102,12 @@ class Operation:
 
     @classmethod
     def begin(cls, traced: Traced | None) -> Operation | None:
-        """None: OpenTelemetry is not used."""
+        """Begin a span; None if OpenTelemetry is not used."""
         return cls(traced) if traced is not None and is_used() else None
 
     @contextlib.contextmanager
     def as_current(self) -> Iterator[None]:
-        """Makes the span the parent of what the run does."""
+        """Make the span the parent of spans that the run begins."""
         from opentelemetry.trace import use_span
 
         with use_span(self._span, record_exception=False, set_status_on_exception=False):
@@ -165,19 +165,19 @@ def is_used() -> bool:
 
 
 def operation_of(prompt: Any, raw: bool = False) -> str:
-    """The operation of a prompt: messages are a chat."""
+    """Return the operation for a prompt; messages are a chat."""
     is_chat = isinstance(prompt, (list, tuple)) and bool(prompt) and isinstance(prompt[0], Mapping)
     return "chat" if is_chat and not raw else "text_completion"
 
 
 def model_name(model: Any) -> str | None:
-    """The name that a model of transformers was loaded by, without its folders; None: not known."""
+    """Return the name from which a transformers model was loaded, without folders; None: unknown."""
     path = str(getattr(getattr(model, "config", None), "_name_or_path", "") or "")
     return path.rstrip("/").rsplit("/", 1)[-1] or None
 
 
 def sent_to(url: str, headers: Mapping[str, str]) -> Mapping[str, str]:
-    """Note an engine's address in the current span, and return the headers with those that continue the trace there."""
+    """Record an engine's address in the current span; return the headers with those that continue the trace there."""
     if not is_used():
         return headers
     from opentelemetry import propagate, trace
@@ -191,7 +191,7 @@ def sent_to(url: str, headers: Mapping[str, str]) -> Mapping[str, str]:
 
 @functools.cache
 def tracer() -> Any:
-    """The tracer of this package. It follows a provider that is set later."""
+    """Return this package's tracer, which also uses a provider that is set later."""
     from opentelemetry import trace
 
     return trace.get_tracer("unspool", __version__)
@@ -199,7 +199,7 @@ def tracer() -> Any:
 
 @functools.cache
 def histogram(name: str) -> Any:
-    """An instrument of the conventions, by its name."""
+    """Return one of the conventions' histograms by its name."""
     from opentelemetry import metrics
 
     unit, meaning, buckets = _HISTOGRAMS[name]

@@ -1,4 +1,4 @@
-"""`model.generate` of transformers, with our streamer, stop and sampling."""
+"""Runs transformers' `model.generate` with unspool's streamer, stopping criterion and sampling."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from unspool.generation.settings import GenerationSettings
 
 __all__ = ["ask_criteria", "generate_with_transformers"]
 
-# An id that no vocabulary has; None would be the model's own.
+# An end id that no vocabulary has; None would select the model's own end id.
 _NO_ID = 2**31 - 1
-# All are set: transformers 4 warns if a generation config has options that a greedy call does not use.
+# Neutral values of all sampling options: transformers 4 warns about others in a generation config for a greedy call.
 _GREEDY = {"temperature": 1.0, "top_k": 50, "top_p": 1.0, "min_p": None, "typical_p": 1.0}
 
 
@@ -29,7 +29,7 @@ def generate_with_transformers(
     settings: GenerationSettings,
     is_cancelled: Callable[[], bool],
 ) -> Any:
-    """Run to the end and return the output of `generate`.
+    """Generate to the end and return the output of `generate`.
 
     Raises:
         ChannelCancelledError: The consumer has left.
@@ -37,7 +37,7 @@ def generate_with_transformers(
     from transformers import LogitsProcessorList, StoppingCriteriaList
 
     options = dict(settings.options)
-    options["num_return_sequences"] = 1  # the inputs already have a row for each answer
+    options["num_return_sequences"] = 1  # because the inputs already have a row for each answer
     if settings.pad_token_id is not None:
         options["pad_token_id"] = settings.pad_token_id
     if settings.eos:
@@ -47,7 +47,7 @@ def generate_with_transformers(
     inputs = named_for(model.generate, prepared.generate_arguments())
     ids = inputs.get("input_ids")
     is_seq2seq = model_kind(model) == "seq2seq"
-    # Ids of the decoder that processors see before the first new id.
+    # Number of the decoder's ids that processors see before the first new id.
     prompt_length = 1 if is_seq2seq else 0 if ids is None else ids.shape[1]
     processors = [*settings.logits_processors, *make_penalties(settings, prompt_length)]
     seed = settings.sampling.seed
@@ -80,7 +80,7 @@ def generate_with_transformers(
 
 
 class _Stop:
-    """A stopping criterion: the consumer has left, a stop string has matched, or a criterion of the caller stops."""
+    """A stopping criterion: the consumer has left, a stop string has matched, or a caller's criterion stops."""
 
     def __init__(self, criteria: tuple[Any, ...], rows: Rows, is_cancelled: Callable[[], bool]) -> None:
         self._criteria, self._rows, self._is_cancelled = criteria, rows, is_cancelled
@@ -100,7 +100,7 @@ class _Stop:
 def ask_criteria(
     criteria: Iterable[Any], rows: Rows, step: int, input_ids: Any, scores: Any, **options: Any
 ) -> None:
-    """End the rows that a stopping criterion of the caller ends with this step."""
+    """End the rows that one of the caller's stopping criteria ends at this step."""
     import torch
 
     for criterion in criteria:
@@ -110,7 +110,7 @@ def ask_criteria(
 
 
 def _put_output(output: Any, ids: Any, is_seq2seq: bool, rows: Rows) -> None:
-    """Put the ids of a `generate` without streamer: its output without the prompt or the start token."""
+    """Put the ids of a `generate` that ignored the streamer: its output without the prompt or the start token."""
     sequences = getattr(output, "sequences", output)
     skip = 1 if is_seq2seq else 0
     if not is_seq2seq and ids is not None and sequences.shape[1] >= ids.shape[1]:

@@ -1,4 +1,4 @@
-"""Runs a model in a thread whose channel always ends."""
+"""Runs a model in a thread, and always ends its channel."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from unspool.errors import ArgumentError, ChannelCancelledError
 __all__ = ["GenerationWorker", "Worker", "active_workers", "check_timeout", "inference_mode"]
 
 _THREAD_NAME = "unspool-generate"
-# How long the interpreter's exit waits for running steps.
+# Seconds that the interpreter's exit waits for running steps.
 _EXIT_GRACE_S = 2.0
 # Seconds in one step after which a model that was asked to stop counts as stuck.
 _STUCK_S = 5.0
@@ -28,10 +28,10 @@ _log = logging.getLogger("unspool")
 
 
 class Worker(ABC):
-    """What runs the job of a `DeltaStream`, and reports its error. The job's channel ends exactly once."""
+    """Runs the job of a `DeltaStream` and reports its error. The job's channel ends exactly once."""
 
     def __init__(self) -> None:
-        # Not stored in the channel: its traceback refers to the stream, and the collector cannot see the cycle.
+        # Not stored in the channel, because the garbage collector would not see the traceback's cycle with the stream.
         self._error: BaseException | None = None
 
     @abstractmethod
@@ -51,7 +51,7 @@ class Worker(ABC):
     def is_alive(self) -> bool:
         """Whether the job is still running."""
 
-    def report_if_stuck(self, request: str) -> None:  # noqa: B027 (nothing to report, as of a task, is usual)
+    def report_if_stuck(self, request: str) -> None:  # noqa: B027 (a task has nothing to report)
         """Log a warning if the job has not ended some seconds after it was asked to stop; returns at once.
 
         Args:
@@ -59,7 +59,7 @@ class Worker(ABC):
         """
 
     def raise_error(self) -> None:
-        """Raise the exception of the job, the same object; once, and after the end of the channel."""
+        """Raise the job's exception, as the same object, once; call after the end of the channel."""
         error, self._error = self._error, None
         try:
             if error is not None:
@@ -71,7 +71,7 @@ class Worker(ABC):
         """Keep the job's exception for the consumer."""
         self._error = error
         if isinstance(error, (StopIteration, StopAsyncIteration)):
-            # Unchanged, it would end the consumer's loop without an error.
+            # A StopIteration would end the consumer's loop without an error.
             self._error = RuntimeError(f"the model raised {type(error).__name__}")
             self._error.__cause__ = error
 
@@ -80,7 +80,7 @@ class GenerationWorker(Worker):
     """Runs `job` in a daemon thread under `inference_mode`. Its channel ends exactly once.
 
     The channel is closed after the job returns or raises, and stays cancelled if the consumer has left.
-    At the interpreter's exit, running jobs are asked to stop, with a short wait: a thread that returns from
+    The interpreter's exit asks running jobs to stop and waits briefly for them, since a thread that returns from
     native code later would abort the process.
 
     Args:
@@ -134,7 +134,7 @@ class GenerationWorker(Worker):
                 job()
         except ChannelCancelledError:
             pass  # the consumer has left
-        except BaseException as error:  # raised in the consumer
+        except BaseException as error:  # passed to the consumer
             self._keep(error)
         finally:
             self._channel.close()
@@ -160,7 +160,7 @@ def _stop_all() -> None:
     end_s = time.monotonic() + _EXIT_GRACE_S
     for worker in list(_running):
         worker.stop()
-    for thread in _threads():  # also one whose job has ended: it may still free the model's tensors
+    for thread in _threads():  # also those whose job has ended, since they may still free the model's tensors
         thread.join(max(0.0, end_s - time.monotonic()))
 
 
@@ -174,15 +174,15 @@ def _threads() -> list[threading.Thread]:
 
 
 def check_timeout(timeout: float | None) -> None:
-    """Raise ArgumentError unless the value is a time to wait."""
+    """Raise ArgumentError unless the value is a valid timeout."""
     if timeout is not None and not timeout >= 0:
         raise ArgumentError(f"timeout is {timeout}; pass seconds, or None to wait for ever")
 
 
 def inference_mode() -> contextlib.AbstractContextManager[Any]:
-    """torch's inference mode in this thread; no effect if torch is not imported."""
+    """Return torch's inference mode for this thread; it has no effect if torch is not imported."""
     torch = sys.modules.get("torch")
     return contextlib.nullcontext() if torch is None else torch.inference_mode()
 
 
-in_child(_running.clear)  # the workers are in the parent
+in_child(_running.clear)  # after a fork, the workers are in the parent only
