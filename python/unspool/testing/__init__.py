@@ -1,4 +1,4 @@
-"""Helpers for tests: cases as data, ways to split a stream, and the check itself."""
+"""Helpers for tests: cases as data, ways to split a stream, and the check of a case."""
 
 from unspool.testing.cases import Case, load_cases, parse_cases, shipped_cases
 from unspool.testing.check import accumulate, assert_format, check_case, example_cases

@@ -1,4 +1,4 @@
-"""Test cases: outputs with their expected results, in readable TOML files."""
+"""Test cases: outputs with their expected results, in TOML files."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class Case:
 
     Attributes:
         calls: (name, arguments, status) of each call.
-        ids: The id of each call, where the case states one. Otherwise it may be any.
+        ids: The id of each call, if the case states one; otherwise any id is right.
         malformed: The raw texts that are reported as malformed.
-        finish_reason: Why generation ended; `expected_finish_reason` is the message's.
+        finish_reason: The reason that is passed to the parser; `expected_finish_reason` is the message's.
         tools: The request's tools; None: unknown.
         options: Further options of `Parser`.
     """
@@ -74,7 +74,7 @@ class Case:
         return f"{self.format}: {self.name}"
 
     def differences(self, message: Message) -> dict[str, tuple[Any, Any]]:
-        """The differences as (expected, found), by field; empty if the message is right."""
+        """Return the differences as (expected, found), by field; empty if the message is right."""
         finish = self.expected_finish_reason
         if finish is None:
             complete = any(status == "complete" for _, _, status in self.calls)
@@ -105,7 +105,7 @@ def load_cases(path: str | os.PathLike[str]) -> list[Case]:
     """Read a file of cases: `format`, `[[tool]]` tables, and `[[case]]` tables.
 
     Raises:
-        ValueError: A case has an unknown key, or two have one name.
+        ValueError: A case has an unknown key, or two cases have the same name.
     """
     file = Path(path)
     return parse_cases(file.read_text(encoding="utf-8"), file.name)
@@ -145,7 +145,7 @@ def parse_cases(text: str, source: str = "<cases>") -> list[Case]:
 
 
 def shipped_cases(format: str | None = None) -> list[Case]:
-    """The cases in the package, of one format (a name or an alias) or of all."""
+    """Return the cases in the package, for one format (a name or an alias) or for all."""
     wanted = None if format is None else get_format(format).name
     return [case for case in _all_shipped() if wanted in (None, case.format)]
 

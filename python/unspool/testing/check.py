@@ -1,4 +1,4 @@
-"""Runs a case with a format at every split, and reports differences."""
+"""Runs a case at every split, and reports differences."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ __all__ = ["accumulate", "assert_format", "check_case", "example_cases"]
 
 
 def example_cases(file: FormatFile) -> list[Case]:
-    """The examples of a format file as cases named "example 1" and so on."""
+    """Return the examples of a format file as cases named "example 1" and so on."""
     return [Case.from_example(file, example, number) for number, example in enumerate(file.examples, 1)]
 
 
 def assert_format(format: str | FormatFile, case: Case, *, random_splits: int = 50) -> None:
-    """Assert that a format gives a case's expected result for every split of the input.
+    """Assert that a format parses a case's input to the expected result, however the input is split.
 
     Args:
         format: A format's name, or a format file.
         case: From `load_cases`, `shipped_cases` or `example_cases`, or built by hand.
-        random_splits: Number of random splits, in addition to the whole, byte by byte, character by character, and every
-            cut in two.
+        random_splits: Number of random splits, in addition to the whole input, its single bytes, its single characters,
+            and every cut in two.
 
     Raises:
-        AssertionError: A result differs; the message has the split, the expected and the actual result.
+        AssertionError: A result differs; the message has the split, and the expected and actual results.
     """
     data = case.input.encode()
     for pieces in byte_splits(data):

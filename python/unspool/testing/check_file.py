@@ -47,7 +47,7 @@ def check_file(path: str | os.PathLike[str]) -> list[str]:
 
 
 def _line_of(text: str, *keys: str) -> int:
-    """The line of the first of the keys that the file has; 1 if it has none."""
+    """Return the line of the first of these keys that the file has; 1 if it has none."""
     for key in keys:
         if found := re.search(rf"^[ \t]*{key}[ \t]*=", text, re.M):
             return text.count("\n", 0, found.start()) + 1
@@ -66,9 +66,9 @@ def example_faults(file: FormatFile, name: str) -> list[str]:
 
 
 def sample_faults(file: FormatFile, name: str, text: str = "") -> list[str]:
-    """Report a sample that does not parse to the message it was rendered from, with and without its end.
+    """Report a sample that does not parse to the message from which it was rendered, with and without its end.
 
-    `text` is the file's, for the line.
+    `text` is the file's text, to find the line.
     """
     sample = sample_of(file)
     written = (

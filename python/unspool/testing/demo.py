@@ -1,4 +1,4 @@
-"""The formats' examples, and a vocabulary to replay them with, without downloads."""
+"""The formats' examples, and a synthetic vocabulary to replay them as token ids."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TOOLS: list[dict[str, Any]] = [
 
 @dataclass(frozen=True)
 class Demo:
-    """One output in the format."""
+    """An output in a format."""
 
     format: str
     output: str
@@ -33,16 +33,16 @@ class Demo:
 
 
 def demo_of(file: FormatFile) -> Demo:
-    """The first example of a format file, with the tools that it calls."""
+    """Return the first example of a format file, with the tools that it calls."""
     return Demo(file.name, file.examples[0]["input"], _TOOLS)
 
 
-# The pieces of a synthetic tokenizer: words with their space, numbers, punctuation, single non-ASCII bytes.
+# The pieces of a synthetic tokenizer: words with the space before them, numbers, punctuation, single non-ASCII bytes.
 _PIECE = re.compile(rb" ?[A-Za-z]{1,6}|[0-9]{1,3}|[^A-Za-z0-9\x80-\xff]{1,2}|[\x80-\xff]")
 
 
 def embedded_tokens(demo: Demo) -> tuple[Vocabulary, list[int]]:
-    """A vocabulary in which the format's markers are tokens, and the demo's output as token ids."""
+    """Return a vocabulary in which the format's markers are tokens, and the demo's output as token ids."""
     markers = sorted(get_format(demo.format).facts.marker_tokens, key=len, reverse=True)
     ids: list[int] = []
     table: dict[bytes, int] = {}

@@ -1,4 +1,4 @@
-"""A tokenizer whose tokens are bytes and the markers of a format; it needs no other package."""
+"""A tokenizer whose tokens are bytes and a format's markers; needs no other package."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ END = "</stop>"
 
 
 def marker_tokenizer(file: FormatFile, end: str | None = END) -> MarkerTokenizer:
-    """One token per byte, one per marker, and a last one that ends the answer, unless `end` is None."""
+    """Create a tokenizer with a token for each byte and marker; the last token is `end`, unless it is None."""
     return MarkerTokenizer(list(file.facts.marker_tokens), [] if end is None else [end])
 
 
@@ -30,16 +30,16 @@ class Encoding(NamedTuple):
 
 
 class MarkerTokenizer:
-    """Byte-level; has the methods of a `tokenizers.Tokenizer` that tests and examples use.
+    """A byte-level tokenizer with the methods of `tokenizers.Tokenizer` that tests and examples use.
 
-    `to_str` returns its `tokenizer.json`, so that `tokenizers.Tokenizer.from_str(it.to_str())` is an equal tokenizer.
+    `to_str` returns its `tokenizer.json`, so `tokenizers.Tokenizer.from_str(it.to_str())` is an equal tokenizer.
 
     Args:
         added: Texts that are one token each.
-        special: Likewise; `decode` skips them by default.
+        special: Further such texts, which `decode` skips by default.
 
     Attributes:
-        vocabulary: What `Vocabulary.from_tokenizer` returns.
+        vocabulary: The tokenizer's `Vocabulary`, as `Vocabulary.from_tokenizer` returns it.
     """
 
     vocabulary: Vocabulary
@@ -52,7 +52,7 @@ class MarkerTokenizer:
         self.add_special_tokens(special)
 
     def add_special_tokens(self, tokens: Sequence[str]) -> None:
-        """Add tokens that `decode` skips by default; those that are there already become such."""
+        """Add tokens that `decode` skips by default; existing tokens become special."""
         self._special.update(tokens)
         self._add(tokens)
 
@@ -64,7 +64,7 @@ class MarkerTokenizer:
         self.vocabulary = from_description(self._description())
 
     def encode(self, text: str, add_special_tokens: bool = True) -> Encoding:  # noqa: ARG002 (there are none to add)
-        """The ids of a text. An added token is the longest that begins at a place."""
+        """Encode a text; at each place the longest added token is matched."""
         ids: list[int] = []
         for number, part in enumerate(self._pattern.split(text)):
             ids += (
@@ -73,24 +73,24 @@ class MarkerTokenizer:
         return Encoding(ids)
 
     def decode(self, ids: Sequence[int], skip_special_tokens: bool = True) -> str:
-        """The text of ids."""
+        """Decode ids."""
         stream = Detokenizer(self.vocabulary, skip_special_tokens=skip_special_tokens)
         return stream.put(list(ids)) + stream.end()
 
     def get_added_vocab(self) -> dict[str, int]:
-        """The ids of the added tokens by text."""
+        """Return the ids of the added tokens by text."""
         return dict(self._added)
 
     def token_to_id(self, token: str) -> int | None:
-        """The id of an added token, or of a byte by its letter; None: there is no such token."""
+        """Return the id of an added token, or of a byte by its letter; None: there is no such token."""
         return self._added.get(token, self._bytes.get(token))
 
     def get_vocab_size(self) -> int:
-        """The number of tokens."""
+        """Return the number of tokens."""
         return len(self._bytes) + len(self._added)
 
     def to_str(self) -> str:
-        """The text of its `tokenizer.json`."""
+        """Return the text of its `tokenizer.json`."""
         return json.dumps(self._description())
 
     def save(self, path: str) -> None:

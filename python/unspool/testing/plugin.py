@@ -25,7 +25,7 @@ class _FormatTests(pytest.File):
         from unspool.formats.format_file import read_format
         from unspool.testing.cases import Case
 
-        # An error of this method would stop the whole run before its first test.
+        # An exception from this method would stop the whole run before its first test.
         try:
             file = read_format(self.path)
         except FormatError as error:
@@ -42,7 +42,7 @@ class _FormatTests(pytest.File):
 
 
 class _FailedTest(pytest.Item):
-    """A file or an example that cannot be read: a test that fails."""
+    """A test that fails, because a file or an example cannot be read."""
 
     def __init__(self, *, problem: str, **more: Any) -> None:
         super().__init__(**more)

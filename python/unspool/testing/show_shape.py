@@ -10,7 +10,7 @@ __all__ = ["shape_of"]
 
 
 def shape_of(file: FormatSource) -> list[str]:
-    """The output of `unspool check --shape`: a line a part, in the order in which a model writes them."""
+    """Return the output of `unspool check --shape`: a line for each part, in the order in which a model writes them."""
     return [f"{name:12}{text}" for name, text in _parts(file)]
 
 

@@ -12,16 +12,16 @@ Stream = TypeVar("Stream", bytes, Sequence[int])
 
 
 def pieces_of(stream: Stream, cuts: Sequence[int]) -> list[Stream]:
-    """The stream cut at these places; the concatenated pieces equal the stream.
+    """Cut the stream at these places; the concatenated pieces equal the stream.
 
-    A repeated place gives an empty piece.
+    A repeated place makes an empty piece.
     """
     places = [0, *sorted(cuts), len(stream)]
     return [stream[begin:end] for begin, end in pairwise(places)]
 
 
 def byte_splits(stream: Stream) -> Iterator[list[Stream]]:
-    """The stream as a whole, item by item, and cut in two at every place."""
+    """Yield the stream as a whole, as single items, and cut in two at every place."""
     yield [stream]
     yield pieces_of(stream, range(1, len(stream)))
     for place in range(1, len(stream)):

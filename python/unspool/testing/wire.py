@@ -1,7 +1,7 @@
 """Strict readers of the wire protocols: each rejects output that would break some client.
 
-They assemble what a client does, and raise AssertionError if a rule of docs/wire-shapes.md is broken. None
-needs an SDK.
+They assemble the answer as a client does, and raise AssertionError if a rule of docs/wire-shapes.md is broken. They
+need no SDK.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = [
 
 @dataclass
 class Call:
-    """A call as assembled by a client; `status` if the protocol has it."""
+    """A call as a client assembles it; has a `status` if the protocol does."""
 
     id: str
     name: str
@@ -44,7 +44,7 @@ class Call:
 
 @dataclass
 class Assembled:
-    """One answer as assembled by a client."""
+    """One answer as a client assembles it."""
 
     content: str = ""
     reasoning: str = ""
@@ -53,7 +53,7 @@ class Assembled:
 
 
 def read_events(wire: bytes) -> list[tuple[str | None, Any]]:
-    """The (event, data) of each frame of an event stream, without comments; `[DONE]` is a text.
+    """Return the (event, data) of each frame of an event stream, without comments; `[DONE]` is a text.
 
     Raises:
         AssertionError: A frame has lines other than `event:` and `data:`, or contains a character at which
@@ -85,7 +85,7 @@ def assemble(protocol: str, wire: bytes, **options: Any) -> list[Assembled]:
 def read_chat_completions(
     wire: bytes, *, n: int = 1, include_usage: bool = False, reasoning_field: str = "reasoning_content"
 ) -> list[Assembled]:
-    """Read chat completion chunks by the rules that all clients rely on."""
+    """Read the chunks of chat completions according to the rules that all clients rely on."""
     chunks = _openai_chunks(wire, "chat.completion.chunk", include_usage)
     answers = [Assembled() for _ in range(n)]
     for place, chunk in enumerate(chunks):
@@ -123,7 +123,7 @@ def read_chat_completions(
 
 
 def read_completions(wire: bytes, *, n: int = 1, include_usage: bool = False) -> list[Assembled]:
-    """Read the chunks of completions: only content."""
+    """Read the chunks of completions, which have only content."""
     answers = [Assembled() for _ in range(n)]
     for chunk in _openai_chunks(wire, "text_completion", include_usage):
         (choice,) = chunk["choices"]
@@ -139,7 +139,7 @@ def read_completions(wire: bytes, *, n: int = 1, include_usage: bool = False) ->
 
 
 def read_responses(wire: bytes, *, summary: bool = True) -> list[Assembled]:
-    """Read the events of responses: check order, numbers, ids, and that the last event is complete."""
+    """Read the events of Responses; checks order, numbers, ids, and that the last event is complete."""
     events = read_events(wire)
     types = [name for name, _ in events]
     for number, (name, data) in enumerate(events):
@@ -177,7 +177,7 @@ def read_responses(wire: bytes, *, summary: bool = True) -> list[Assembled]:
 
 
 def read_messages(wire: bytes) -> list[Assembled]:
-    """Read Anthropic's events: one block open at a time, numbered without gaps."""
+    """Read Anthropic's events; checks that one block is open at a time, and that blocks are numbered without gaps."""
     events = [(name, data) for name, data in read_events(wire) if name != "ping"]
     for name, data in events:
         assert data["type"] == name
@@ -204,7 +204,7 @@ def read_messages(wire: bytes) -> list[Assembled]:
 def read_open_inference(
     wire: bytes, *, n: int = 1, include_usage: bool = False, reasoning_field: str = "reasoning_content"
 ) -> list[Assembled]:
-    """Read Open Inference Protocol responses: `output` and `delta` of each, and that they agree."""
+    """Read responses of the Open Inference Protocol; checks that `output` and `delta` of each agree."""
     answers = [Assembled() for _ in range(n)]
     events = read_events(wire)
     for place, (name, response) in enumerate(events):
@@ -240,7 +240,7 @@ def read_open_inference(
 
 
 def read_google(wire: bytes, *, n: int = 1) -> list[Assembled]:
-    """Read Google's responses, as events or as an array: a part and a candidate each, and calls that are whole."""
+    """Read Google's responses, as events or an array; checks that each has one candidate with one part."""
     if wire.startswith(b"["):
         responses = _strict_json(wire.decode())
     else:
@@ -301,18 +301,18 @@ def read_google(wire: bytes, *, n: int = 1) -> list[Assembled]:
 
 
 def finish_reason_of(protocol: str, message: Message) -> str:
-    """The finish reason that the protocol sends, in the words of the chat protocol."""
+    """Return the finish reason that the protocol sends, in the words of chat completions."""
     assert message.finish_reason
     if protocol == "open_inference":
         return message.finish_reason
     if message.finish_reason in ("stop", "tool_calls"):
-        # These two have no word for calls, only for completed.
+        # These two have no finish reason for calls.
         return "stop" if protocol in ("completions", "responses") else message.finish_reason
     return "length"
 
 
 def differences(protocol: str, answer: Assembled, message: Message) -> dict[str, tuple[Any, Any]]:
-    """The fields that a client gets wrong, each as (its value, the right one); empty if there are none."""
+    """Return the fields that a client assembles wrongly, each as (client's value, right value)."""
     pairs: dict[str, tuple[Any, Any]] = {
         "content": (answer.content, message.content),
         "finish_reason": (answer.finish_reason, finish_reason_of(protocol, message)),
@@ -363,7 +363,7 @@ def _strict_json(text: str) -> Any:
 
 
 def _openai_chunks(wire: bytes, kind: str, include_usage: bool) -> list[Any]:
-    """The chunks that contain a choice; checks their heads, the usage and the end mark."""
+    """Return the chunks that contain a choice; checks their common fields, the usage and the end mark."""
     events = read_events(wire)
     assert all(name is None for name, _ in events)
     data = [data for _, data in events]
@@ -404,7 +404,7 @@ def _read_entries(entries: list[Any], answer: Assembled) -> None:
 
 
 def _read_google_call(call: dict[str, Any], answer: Assembled) -> None:
-    """A whole call; or the beginning of one, then values of its arguments, then an empty end."""
+    """Read a whole call; or a call's beginning, then values of its arguments, then an empty end."""
     if "args" in call:
         assert call.keys() == {"id", "name", "args"}
         assert isinstance(call["args"], dict)
@@ -428,7 +428,7 @@ def _read_google_call(call: dict[str, Any], answer: Assembled) -> None:
 
 
 def _set_value(arguments: Any, value: dict[str, Any]) -> None:
-    """Set what a JSONPath names, with what leads to it; a string grows."""
+    """Set the value that a JSONPath names, and create its parents; strings are appended."""
     assert re.fullmatch(rf"\$(?:{_STEP.pattern})+", value["jsonPath"]), value
     steps: list[Any] = []
     for index, plain, quoted in _STEP.findall(value["jsonPath"]):
@@ -457,8 +457,8 @@ _STEP = re.compile(r"\[(\d+)\]|\.([A-Za-z_][A-Za-z0-9_]*)|\['((?:[^'\\]|\\.)*)'\
 
 
 def _check_calls(answer: Assembled) -> None:
-    """Arguments are exactly one JSON object, or truncated; never empty, because clients run empty ones as
-    {}."""
+    """Check that arguments are exactly one JSON object, or truncated, and never empty, because clients run empty ones
+    as {}."""
     complete = 0
     for call in answer.calls:
         assert call.arguments.startswith("{")
@@ -476,7 +476,7 @@ def _check_calls(answer: Assembled) -> None:
 def _read_item(
     events: Sequence[tuple[str | None, Any]], position: int, items: list[Any], summary: bool
 ) -> int:
-    """Read one item's events, from added to done; return the index after them."""
+    """Read one item's events, from "added" to "done"; return the index after them."""
 
     def take(name: str) -> Any:
         nonlocal position
@@ -533,7 +533,7 @@ def _read_item(
 def _read_block(
     events: Sequence[tuple[str | None, Any]], position: int, index: int, answer: Assembled
 ) -> int:
-    """Read one block's events, from start to stop; return the index after them."""
+    """Read one block's events, from "start" to "stop"; return the index after them."""
     name, start = events[position]
     assert (name, start["index"]) == ("content_block_start", index), "blocks are numbered without gaps"
     block, text, signatures = start["content_block"], "", 0
