@@ -13,15 +13,14 @@ __all__ = ["learn"]
 def learn(source: Any, *, name: str = "learnt", timeout: float = 10.0) -> FormatFile:
     """Learn how a model writes from its chat template.
 
-    The template renders messages with known values; these values become the holes of the patterns. The result
-    must then parse other renderings, each at every split. A child process renders the template, with limits
-    on time, memory and output, because a template is someone else's program. Needs jinja2 (`pip install
-    'unspool[learn]'`) and takes about half a second.
+    The template renders messages with known values, which become the holes of the patterns. The result must then
+    parse other renderings, each at every split. Because a template is someone else's program, a child process
+    renders it, with limits on time, memory and output. Needs jinja2 (`pip install 'unspool[learn]'`) and takes
+    about half a second.
 
     Args:
         source: A tokenizer or a processor; a chat template (a text, a list of named templates, or a dict); or
-            the content of a tokenizer_config.json. A template on its own does not define its end-of-sequence
-            token.
+            the content of a tokenizer_config.json. A template alone does not define its end-of-sequence token.
         name: The format's name.
         timeout: Seconds for the whole process.
 
@@ -30,8 +29,8 @@ def learn(source: Any, *, name: str = "learnt", timeout: float = 10.0) -> Format
 
     Raises:
         ArgumentError: The source has no chat template, or `timeout` is not positive.
-        LearnError: The template renders neither calls nor reasoning, a rendering does not parse as intended
-            (the message names it), or a limit is exceeded.
+        LearnError: The template renders neither calls nor reasoning, a rendering is not parsed to its message (the
+            error names it), or a limit is exceeded.
         ImportError: jinja2 is missing.
     """
     from unspool.errors import ArgumentError

@@ -1,4 +1,4 @@
-"""The renderings with calls, from the beginning of the calls' markup."""
+"""Finds the renderings with calls, and the beginning of the calls' markup in each."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from unspool.formats.learning.texts import has_words
 
 __all__ = ["call_texts"]
 
-#: By number of calls. Content before the calls shows best which white space is theirs.
+#: Kinds by number of calls. Content before the calls shows best which white space belongs to them.
 _KINDS = ((2, ("content_calls", "calls", "thought_calls")), (1, ("content_call", "call", "thought_call")))
 
 
 def call_texts(shown: Shown, frames: Frames, shape: Shape) -> Iterator[CallText]:
-    """The renderings of two calls and then those of one, the most informative first."""
+    """Yield the renderings of two calls and then those of one, the most informative first."""
     for count, kinds in _KINDS:
         for kind in kinds:
             rendered = shown.texts.get(kind)
@@ -32,7 +32,7 @@ def call_texts(shown: Shown, frames: Frames, shape: Shape) -> Iterator[CallText]
 
 
 def _start(rendered: Rendered, frames: Frames, kind: str) -> int | None:
-    """Where the calls' markup begins: after the content, or after its beginning in the reasoning."""
+    """Return where the calls' markup begins: after the content, or after its beginning in the reasoning."""
     text = rendered.text
     name = text.find(CALLS[0].name)
     if kind.startswith("content"):

@@ -1,4 +1,4 @@
-"""Proposes patterns for calls from renderings of one call and of two."""
+"""Proposes patterns for calls from renderings of one and two calls."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class CallText:
 
 
 def propose_calls(shown: CallText, typed: str) -> Iterator[Keys]:
-    """The keys that fit the rendering; `typed` shows arguments of other types."""
+    """Yield the keys that fit the rendering; `typed` shows arguments of other types."""
     for first in cores(shown.text, CALLS[0], 0, shown.start):
         before = shown.text[shown.start : first.begin].replace(CALLS[0].name, holes.NAME)
         if shown.count == 1:
@@ -47,12 +47,12 @@ def propose_calls(shown: CallText, typed: str) -> Iterator[Keys]:
         for frame in frames:
             for keys in _typed(first.keys, typed):
                 yield from _with_ids({**frame, **keys})
-                if len(keys.get("parameter", ())) == len(frame["call"]) > 1:  # not in pairs
+                if len(keys.get("parameter", ())) == len(frame["call"]) > 1:  # also without pairing
                     yield from _with_ids({**frame, **keys, "call": frame["call"][:1]})
 
 
 def _alone(before: str, core: str, after: str) -> Iterator[Keys]:
-    """One call: the template cannot write two."""
+    """Yield keys for a template that cannot write two calls."""
     yield {"call": (before + core + after,)}
     tags = list(re.finditer(_TAG, after))
     for tag in reversed(tags[1:]):  # the last tags may end the answer
@@ -76,7 +76,7 @@ def _repeated(shown: CallText, first: Core, before: str) -> Iterator[Keys]:
 
 
 def _frames(repeat: Repeat, core: str, *, begins: bool) -> Iterator[Keys]:
-    """The keys for one interpretation of the repetition; `begins`: the calls begin the answer."""
+    """Yield the keys for one interpretation of the repetition; `begins`: the calls begin the answer."""
     call = repeat.open + core + repeat.close
     is_blank = not repeat.separator.strip()
     if not has_words(repeat.open + repeat.close) or repeat.separator.strip() in (",", ";"):
@@ -106,15 +106,15 @@ def _frames(repeat: Repeat, core: str, *, begins: bool) -> Iterator[Keys]:
     elif has_words(repeat.before):
         yield {"calls": (repeat.before + holes.CALLS,), "call": spaced}
         yield {"call": (repeat.before + call + repeat.separator,)}
-    else:  # a blank before only the first call is markup too: the parser drops as much of it as there is
+    else:  # a blank before only the first call is markup too; the parser drops it as far as it is there
         yield {"call": tuple(repeat.before + one for one in spaced)}
 
 
 def _spaced(repeat: Repeat, call: str, *, begins: bool) -> tuple[str, ...]:
-    """The call with the blank between two calls; also without it, if a frame or content shows that it can be
-    missing.
+    """Return the call with the blank that separates two calls, and also without it if a frame or content shows that it
+    can be missing.
 
-    A blank before the call is not written if the call begins the answer.
+    There is no blank before a call that begins the answer.
     """
     blank = repeat.separator
     if not blank:
@@ -124,7 +124,7 @@ def _spaced(repeat: Repeat, call: str, *, begins: bool) -> tuple[str, ...]:
 
 
 def _with_separator(repeat: Repeat, core: str) -> Iterator[Keys]:
-    """Markup between two calls that is neither before the first nor after the last."""
+    """Yield keys for markup between two calls that is neither before the first nor after the last."""
     call = repeat.open + core + repeat.close
     if has_words(repeat.before) or has_words(repeat.after):
         return
@@ -133,13 +133,13 @@ def _with_separator(repeat: Repeat, core: str) -> Iterator[Keys]:
 
 
 def _ends(after: str) -> Iterator[tuple[str, str]]:
-    """Each tag as a possible end of the answer, with the text before it, from the front."""
+    """Yield each tag as a possible end of the answer, with the text before it, in order."""
     for tag in re.finditer(_TAG, after):
         yield tag[0], after[: tag.start()]
 
 
 def _merged(first: str, second: str) -> str | None:
-    """A pattern for both calls, with holes for their indices; None if they differ otherwise."""
+    """Return a pattern for both calls, with holes for their indices; None if they differ in more."""
     if first == second:
         return first
     if _DIGITS.sub("", first) != _DIGITS.sub("", second):
@@ -159,7 +159,7 @@ def _index_hole(left: str, right: str) -> str | None:
 
 
 def _numbered(before: str, between: str) -> tuple[str, str]:
-    """Both texts with holes for the call's index, if their ends differ only in it."""
+    """Return both texts, with holes for the call's index if their ends differ only in it."""
     for size in range(min(len(before), len(between)), 0, -1):
         left, right = before[-size:], between[-size:]
         if left != right and (merged := _merged(left, right)) is not None and _DIGITS.match(right):
@@ -176,7 +176,7 @@ def _typed(keys: Keys, typed: str) -> Iterator[Keys]:
 
 
 def _with_ids(keys: Keys) -> Iterator[Keys]:
-    """The keys unchanged; and, if name and index are adjacent, with both as an id."""
+    """Yield the keys unchanged and, if name and index are adjacent, with both as an id."""
     ids = {match[0] for text in keys["call"] for match in _NAMED_ID.finditer(text)}
     if len(ids) == 1:
         (id,) = ids

@@ -1,10 +1,10 @@
 """The child process that renders a chat template: a standalone script that imports nothing from unspool.
 
-A template that is trusted is rendered in this process, by the same `template_environment`.
+A trusted template is rendered in unspool's own process, with the same `template_environment`.
 
-It reads one JSON object per line from standard input and answers each with one line. The first object has the
-limits, the folders of jinja2 and the template. Each further one has jobs; its answer has a text or an error
-for each.
+The script reads one JSON object per line from standard input and answers each with one line. The first object has
+the limits, the folders of jinja2 and the template. Each further object has jobs, and its answer has a text or an
+error for each job.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import math
 import sys
 from typing import Any
 
-#: The fixed day of strftime_now, so that two renderings never differ in it.
+#: The fixed time of strftime_now, so that renderings never differ in it.
 _NOW = datetime.datetime(2026, 1, 2, 3, 4, 5)
 
 
@@ -84,7 +84,7 @@ def _render(template: Any, values: dict[str, Any], text_bytes: int) -> str:
 
 
 def template_environment(now: datetime.datetime | None = None) -> Any:
-    """A Jinja environment configured as in transformers' chat templates; `now` is the time, None the real one."""
+    """Create a Jinja environment like that of transformers' chat templates; `now` is its time, None the real one."""
     import jinja2
     import jinja2.ext
     from jinja2 import nodes
@@ -125,7 +125,7 @@ def template_environment(now: datetime.datetime | None = None) -> Any:
 
 
 def _limit(memory_bytes: int) -> None:
-    import resource  # which only POSIX systems have
+    import resource  # only POSIX systems have it
 
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
@@ -133,7 +133,7 @@ def _limit(memory_bytes: int) -> None:
 
 
 def _limit_time(seconds: int, is_lasting: bool) -> None:
-    """Limit the CPU time from now on; only for a process that lasts, the limit may be raised again."""
+    """Limit the CPU time from now on. The limit can be raised again only in a lasting process."""
     import resource
 
     used = resource.getrusage(resource.RUSAGE_SELF)

@@ -1,4 +1,4 @@
-"""Finds a call's name and arguments in a text, in each known notation, and replaces them by holes."""
+"""Finds a call's name and arguments in a text, in each known notation, and replaces them with holes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Core:
 
 
 def cores(text: str, call: Call, index: int, start: int) -> Iterator[Core]:
-    """The possible interpretations of a call in the text from `start` on, most certain first."""
+    """Yield the possible interpretations of a call in the text from `start` on, the most certain first."""
     yield from _objects(text, call, index, start)
     first = _first_value(text, call, start)
     place = text.rfind(call.name, start, first)
@@ -51,7 +51,7 @@ def _first_value(text: str, call: Call, start: int) -> int:
 
 
 def _objects(text: str, call: Call, index: int, start: int) -> Iterator[Core]:
-    """A JSON object with the name and the arguments."""
+    """Find a JSON object with the name and the arguments."""
     for match in re.finditer(r"\{", text[start:]):
         begin = start + match.start()
         found = _decode(text, begin)
@@ -76,7 +76,7 @@ def _decode(text: str, begin: int) -> tuple[Any, int] | None:
 
 
 def _object_pattern(value: Any, call: Call, index: int, key: str = "") -> str:
-    """The value of the key as JSON, with holes for the call's values."""
+    """Return the key's value as JSON, with holes for the call's values."""
     if value == call.arguments:
         return holes.ARGUMENTS
     if value == call.name:
@@ -91,7 +91,7 @@ def _object_pattern(value: Any, call: Call, index: int, key: str = "") -> str:
 
 
 def _python_calls(text: str, call: Call, place: int) -> Iterator[Core]:
-    """`f(a='x', b='y')`."""
+    """Find `f(a='x', b='y')`."""
     quote = r"(?P<quote>['\"])"
     names = list(call.arguments)
     head = re.compile(
@@ -113,7 +113,7 @@ def _python_calls(text: str, call: Call, place: int) -> Iterator[Core]:
 
 
 def _json_arguments(text: str, call: Call, place: int) -> Iterator[Core]:
-    """The name, then the arguments as one JSON object."""
+    """Find the name and then the arguments as one JSON object."""
     begin = text.find("{", place)
     found = _decode(text, begin) if begin >= 0 else None
     if found is not None and found[0] == call.arguments:
@@ -122,7 +122,7 @@ def _json_arguments(text: str, call: Call, place: int) -> Iterator[Core]:
 
 
 def _bare_keys(text: str, call: Call, place: int) -> Iterator[Core]:
-    """The name, then `{a:<q>x<q>,b:<q>y<q>}`."""
+    """Find the name and then `{a:<q>x<q>,b:<q>y<q>}`."""
     begin = text.find("{", place)
     names = list(call.arguments)
     if begin < 0 or not text.startswith(names[0], begin + 1):

@@ -1,4 +1,4 @@
-"""Messages with headers, whose words decide whether reasoning, content or a call follows."""
+"""Finds message headers, whose words decide whether reasoning, content or a call follows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WORD = re.compile(r"\s+\w+\W$")
 
 
 def with_header(frames: Frames, keys: Keys) -> Iterator[Keys]:
-    """The keys with the header that contents and calls share, if there is one."""
+    """Yield the keys with the header that contents and calls share, if there is one."""
     call = keys["call"][0]
     before, name, after = call.partition(holes.NAME)
     opener = frames.content_open

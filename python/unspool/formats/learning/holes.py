@@ -19,7 +19,7 @@ _WORDS = {
 
 
 def to_pattern(text: str) -> str:
-    """The text in the notation of format files."""
+    """Convert the text to the notation of format files."""
     text = text.replace("${", "$${")
     for letter, word in _WORDS.items():
         text = text.replace(letter, "${" + word + "}")

@@ -15,7 +15,7 @@ __all__ = ["learnt_text"]
 
 
 def learnt_text(model: str, name: str, timeout: float) -> str:
-    """The file of a learnt format, with a comment at its beginning that explains its origin.
+    """Learn a format and return its file, with a comment at the beginning that explains its origin.
 
     Raises:
         ArgumentError: There is no chat template.

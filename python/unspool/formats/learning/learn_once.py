@@ -12,7 +12,7 @@ __all__ = ["learn_once"]
 
 
 def learn_once(source: Any) -> FormatFile | None:
-    """The format of a tokenizer or a chat template; None if it cannot be learnt, or jinja2 is missing."""
+    """Learn the format of a tokenizer or a chat template; None if it cannot be learnt, or jinja2 is missing."""
     from unspool.formats.learning.source import read_source
 
     try:

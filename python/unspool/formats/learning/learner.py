@@ -1,4 +1,4 @@
-"""The learning loop: renders, proposes and proves."""
+"""The learning loop: renders answers, proposes formats and proves them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def learn_template(source: TemplateSource, name: str, timeout: float) -> FormatF
 def _learn_shape(
     sandbox: Sandbox, shape: Shape, has_calls: bool, tokens: dict[str, str], template: str, name: str
 ) -> FormatFile | Failure:
-    """Learn from messages of one shape."""
+    """Learn a format from messages of one shape."""
     shown = render_known(sandbox, shape, {**tokens, "tools": tools_of((*CALLS, TYPED))}, template)
     if not has_calls and CALLS[0].name in shown.prompt:
         raise LearnError("the chat template tells the model of tools, and renders no call")
@@ -88,7 +88,7 @@ class _Search:
         self._worst = Failure("learning", "nothing shows where reasoning, content and calls stand", -2)
 
     def run(self) -> FormatFile | Failure:
-        """The first format that parses everything, or the failure of the best one."""
+        """Return the first format that parses everything, or the failure of the best one."""
         rendered = {reading.name for reading in self._all}
         lacking = [name for name in NEEDED if self._has_calls and name not in rendered]
         if lacking:
@@ -109,7 +109,7 @@ class _Search:
         return self._worst
 
     def _with_turn(self, frames: Frames) -> tuple[_Proposal, Failure | None]:
-        """The proposal with the first turn that parses the answers without calls; or the last turn, with its
+        """Return the proposal with the first turn that parses the answers without calls; or with the last turn, and its
         failure."""
         for turn in self._shown.turns(frames):
             proposal = _Proposal(frames, turn)
@@ -119,7 +119,7 @@ class _Search:
         return proposal, failure
 
     def _complete(self, proposal: _Proposal, *, is_plain_read: bool) -> FormatFile | None:
-        """The proposal with matching calls."""
+        """Return the proposal with matching calls."""
         for keys in self._propose(proposal, is_plain_read):
             self._renderer.sandbox.check_time()
             file = self._file(proposal, keys)
@@ -160,7 +160,7 @@ class _Search:
         return prove(file, readings, self._tools, is_hidden=proposal.frames.is_hidden)
 
     def _prove_thoroughly(self, file: FormatFile | Failure, proposal: _Proposal) -> Failure | None:
-        """The proof at every split, and with values that mention the format's own markers."""
+        """Prove the format at every split, and with values that mention the format's own markers."""
         if isinstance(file, Failure):
             return file
         if file.is_plain:
@@ -174,13 +174,13 @@ class _Search:
 
 
 def _with_example(file: FormatFile, readings: list[Reading]) -> FormatFile:
-    """The format with the reading that has the most parts as its example."""
+    """Return the format with an example: the reading that has the most parts."""
     if not readings:
         return file
     best = max(readings, key=_part_count)
     message = read_chunks(compile_format(file), [best.text], prompt=best.lead or None)
     if len(message.tool_calls) != len(best.answer.calls) or message.malformed:
-        return file  # it needs the request's tools
+        return file  # an example would need the request's tools
     example: dict[str, Any] = {"input": best.text}
     if best.lead.strip() and best.lead not in file.patterns.get("turn", ()):
         example["prompt"] = best.lead

@@ -1,4 +1,4 @@
-"""Proposes where reasoning and content are in an answer, the most natural interpretation first."""
+"""Proposes the places of reasoning and content in an answer, the most natural interpretation first."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Frames", "Messages", "propose_messages"]
 
 @dataclass(frozen=True)
 class Messages:
-    """The renderings with reasoning and content; None: the template rejected it.
+    """The renderings with reasoning and content; None: the template rejected the message.
 
     Attributes:
         content: Only content.
@@ -36,7 +36,7 @@ class Messages:
 
     @property
     def around_content(self) -> tuple[str, str, str] | None:
-        """The prompt's end, and the texts before and after the content; None if it is not written."""
+        """The prompt's end, and the texts before and after the content; None if the template does not write the content."""
         if self.content is None or CONTENT not in self.content.text:
             return None
         before, _, after = self.content.text.partition(CONTENT)
@@ -60,9 +60,9 @@ class Frames:
     """The markup around reasoning and content.
 
     Attributes:
-        has_reasoning: False: there is no reasoning.
-        is_closed_alone: The closer also occurs without an opener.
-        is_hidden: The template removes reasoning, and does not close what its prompt has opened.
+        has_reasoning: Whether there is reasoning.
+        is_closed_alone: Whether the closer also occurs without an opener.
+        is_hidden: Whether the template removes reasoning, and does not close what its prompt has opened.
     """
 
     has_reasoning: bool = False
@@ -74,7 +74,7 @@ class Frames:
     is_hidden: bool = False
 
     def keys(self, ends: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-        """The frames as keys of a format. The end of an answer is not a closer of the content."""
+        """Return the frames as keys of a format. The end of an answer is not a closer of the content."""
         content_close = "" if self.content_close.strip() in ends else self.content_close
         found: dict[str, tuple[str, ...]] = {}
         if self.has_reasoning:
@@ -86,7 +86,7 @@ class Frames:
 
 
 def propose_messages(shown: Messages) -> Iterator[Frames]:
-    """The frames that fit the renderings."""
+    """Yield the frames that fit the renderings."""
     closes = _content_closes(shown)
     _, before, _ = shown.around_content or ("", "", "")
     if not shown.shows_reasoning:
@@ -103,7 +103,7 @@ def propose_messages(shown: Messages) -> Iterator[Frames]:
 
 
 def _splits(shown: Messages) -> Iterator[tuple[str, str, str]]:
-    """Openers and closers of reasoning, and openers of content; an empty opener means no reasoning."""
+    """Yield openers and closers of reasoning, and openers of content; an empty opener means no reasoning."""
     both, thought = shown.both, shown.thought_call
     if both is not None and REASONING in both.text and CONTENT in both.text.split(REASONING, 1)[1]:
         gap = _between(both.text, REASONING, CONTENT)
@@ -129,7 +129,7 @@ def _between(text: str, left: str, right: str) -> str:
 
 
 def _openers(shown: Rendered, messages: Messages) -> list[str]:
-    """Possible reasoning openers: the text before the reasoning, or the end of the prompt."""
+    """Return possible openers of reasoning: the text before the reasoning, or the end of the prompt."""
     before = shown.text.split(REASONING, 1)[0]
     if messages.repeats_turn:
         return [shown.lead + before]
@@ -139,7 +139,7 @@ def _openers(shown: Rendered, messages: Messages) -> list[str]:
 
 
 def _suffixes(lead: str, more: str) -> list[str]:
-    """The ends of the prompt that begin with a tag, or are its last line."""
+    """Return the ends of the prompt that begin with a tag, or are its last line."""
     starts = [match.start() for match in TAG.finditer(lead)][-3:]
     line = lead.rstrip("\n").rfind("\n") + 1
     if line not in starts and not re.match(r"\s*[<\[]", lead[line:]):
@@ -148,7 +148,7 @@ def _suffixes(lead: str, more: str) -> list[str]:
 
 
 def _places(gap: str, shown: Messages) -> list[int]:
-    """Where the reasoning's closer can end in the text between reasoning and content, most likely first."""
+    """Return where the reasoning's closer can end in the text before the content, the most likely place first."""
     first = []
     if shown.thought_call is not None and REASONING in shown.thought_call.text:
         after = shown.thought_call.text.split(REASONING, 1)[1]
@@ -164,7 +164,7 @@ def _places(gap: str, shown: Messages) -> list[int]:
 
 
 def _unseen(shown: Messages) -> Iterator[tuple[str, str, str]]:
-    """Reasoning that the prompt opens and the template does not repeat."""
+    """Yield openers and closers of reasoning that the prompt opens and the template does not repeat."""
     if shown.around_content is None:
         return
     lead, before, _ = shown.around_content
@@ -188,7 +188,7 @@ def _content_openers(shown: Messages) -> list[str]:
 
 
 def _within(shown: Messages) -> list[str]:
-    """The texts before the calls, and between reasoning and content."""
+    """Return the texts before the calls, and between reasoning and content."""
     found = [
         part.text.rsplit(CALLS[0].name, 1)[0] for part in (shown.content_call, shown.thought_call) if part
     ]
@@ -196,7 +196,7 @@ def _within(shown: Messages) -> list[str]:
 
 
 def _content_closes(shown: Messages) -> list[str]:
-    """Possible closers of the content, most likely first."""
+    """Return possible closers of the content, the most likely first."""
     if shown.around_content is None:
         return [""]
     _, _, after = shown.around_content

@@ -1,4 +1,4 @@
-"""Arguments that are written one by one, each with markup around its key and its value."""
+"""Finds arguments that are written one by one, with markup around each key and value."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _PLAIN_OPTIONS = (holes.VALUE, holes.VALUE_JSON, holes.VALUE_PYTHON)
 
 
 def tagged(text: str, call: Call, place: int) -> Iterator[tuple[int, str, str]]:
-    """The possible interpretations of parameters after the name at `place`.
+    """Yield the possible interpretations of parameters after the name at `place`.
 
-    Each is the end of the last parameter, the pattern before the parameters with their hole, and one parameter.
+    Each consists of the end of the last parameter, the pattern before the parameters with their hole, and a parameter.
     """
     places = _places(text, call, place + len(call.name))
     if places is None:
@@ -39,7 +39,7 @@ def tagged(text: str, call: Call, place: int) -> Iterator[tuple[int, str, str]]:
 
 
 def _places(text: str, call: Call, start: int) -> list[tuple[str, int, int]] | None:
-    """Each key in the order of the text, with its place and the end of its value."""
+    """Return each key in the order of the text, with its place and the end of its value."""
     found = []
     for key, value in call.arguments.items():
         at = text.find(key, start)
@@ -53,7 +53,7 @@ def _places(text: str, call: Call, start: int) -> list[tuple[str, int, int]] | N
 
 
 def with_types(parameter: str, typed: str) -> Iterator[tuple[str, ...]]:
-    """The parameter's alternatives; `typed` shows how a number and a text with markup are written."""
+    """Yield the parameter's alternatives; `typed` shows how a number and a text with markup are written."""
     opener, rest = parameter.split(holes.KEY, 1)
     middle, closer = rest.split(holes.VALUE, 1)
     number = _middle_of(typed, "zqkeyn", str(NUMBER))
@@ -73,7 +73,7 @@ def with_types(parameter: str, typed: str) -> Iterator[tuple[str, ...]]:
 
 
 def _by_type(opener: str, text: str, number: str, closer: str) -> Iterator[tuple[str, ...]]:
-    """A parameter whose markup contains the value's type."""
+    """Yield alternatives for a parameter whose markup contains the value's type."""
     for word in ("integer", "number", "int"):
         if text.replace("string", word) == number or text.replace("str", word) == number:
             name = "string" if text.replace("string", word) == number else "str"
@@ -90,7 +90,7 @@ def _middle_of(text: str, key: str, value: str) -> str | None:
 
 
 def _wrapped(typed: str, middle: str, closer: str) -> tuple[str, str] | None:
-    """The additional markup around a text that contains markup."""
+    """Return the additional markup around a text that contains markup."""
     value = "zqv<a&l"
     found = _middle_of(typed, "zqkeya", value)
     if found is None or found == middle or not found.startswith(middle):

@@ -1,4 +1,4 @@
-"""The messages with known values that a template renders, in each shape that templates expect."""
+"""Messages with known values for a template to render, in each shape that templates expect."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ class Shape:
     """The form of messages that a template expects.
 
     Attributes:
-        has_text_arguments: Arguments are JSON text, not an object.
+        has_text_arguments: Whether arguments are JSON text instead of an object.
         ids: The style of call ids: "letters" (nine letters and digits) or "functions" (`functions.f:0`).
-        reasoning: In "fields" next to the content, or in "parts" of the content.
-        has_no_content: A message without content has None, not an empty text.
+        reasoning: The place of reasoning: "fields" next to the content, or "parts" of the content.
+        has_no_content: Whether the content of a message without content is None instead of an empty text.
         variables: Variables that enable reasoning.
     """
 
@@ -65,14 +65,14 @@ class Shape:
 
 
 def call_id(shape: Shape, call: Call, index: int) -> str:
-    """The id of a call in a message."""
+    """Return the id of a call in a message."""
     if shape.ids == "functions":
         return f"functions.{call.name}:{index}"
     return f"zqcallid{index}"
 
 
 def job_of(answers: Answer | Iterable[Answer], shape: Shape) -> dict[str, Any]:
-    """The template's variables for a conversation that ends with the answer."""
+    """Return the template's variables for a conversation that ends with the answer."""
     answers = [answers] if isinstance(answers, Answer) else answers
     messages: list[dict[str, Any]] = []
     for answer in answers:
@@ -84,14 +84,14 @@ def job_of(answers: Answer | Iterable[Answer], shape: Shape) -> dict[str, Any]:
 
 
 def prompt_job(shape: Shape, add_generation_prompt: bool = True) -> dict[str, Any]:
-    """The template's variables for the prompt before an answer."""
+    """Return the template's variables for the prompt before an answer."""
     return {"messages": [USER], "add_generation_prompt": add_generation_prompt, **shape.variables}
 
 
 def assistant_message(
     shape: Shape, content: str = "", reasoning: str = "", calls: Iterable[tuple[str, str, Any]] = ()
 ) -> dict[str, Any]:
-    """An assistant's message; each call is an id, the tool's name and the arguments."""
+    """Return an assistant's message; each call is an id, the tool's name and the arguments."""
     message: dict[str, Any] = {
         "role": "assistant",
         "content": content or (None if shape.has_no_content else ""),
@@ -112,7 +112,7 @@ _TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", list:
 
 
 def tools_of(calls: Iterable[Call]) -> list[dict[str, Any]]:
-    """The tools of the calls, with the types of their arguments."""
+    """Return the tools of the calls, with the types of their arguments."""
     tools: dict[str, dict[str, Any]] = {}
     for call in calls:
         properties = tools.setdefault(call.name, {})

@@ -1,4 +1,4 @@
-"""The answers that a learnt format must parse, with other names and values than those it was learnt from."""
+"""Answers that a learnt format must parse; their names and values differ from those it was learnt from."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ PROOFS = {
     "hostile values, then another call": Answer("So:", calls=(_HOSTILE, _TYPES, _SEARCH)),
 }
 
-#: Without these, nothing is proved about calls.
+#: The answers that must be rendered; without them nothing is proved about calls.
 NEEDED = ("one call", "values with quotes, lines and braces", "values of each type")
 
 #: The call whose value `with_markers` fills.
@@ -75,7 +75,7 @@ TOOLS_OF_PROOFS = (_WEATHER, _SEARCH, _PING, _HOSTILE, _TYPES, Call(MARKED_CALL,
 
 
 def with_markers(markers: tuple[str, ...]) -> dict[str, Answer]:
-    """Answers whose values mention the format's own markers."""
+    """Return answers whose values mention the format's own markers."""
     return {
         f"a value that mentions {marker}": Answer(
             calls=(Call(MARKED_CALL, {"text": f"Write {marker} there.", "more": "end"}), _WEATHER)

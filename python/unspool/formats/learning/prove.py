@@ -16,7 +16,7 @@ from unspool.formats.learning.probe import Answer
 
 __all__ = ["Failure", "Reading", "prove"]
 
-#: How much of the prompt each parser reads, if there are many.
+#: Number of characters at the prompt's end that each parser reads if there are many parsers.
 _PROMPT_END = 400
 
 
@@ -43,10 +43,10 @@ class Reading:
     def as_written(
         self, opener: str, closer: str, *, is_hidden: bool, ends: tuple[str, ...]
     ) -> list[tuple[str, str]]:
-        """Prompts and outputs of a model that has this markup around its reasoning, and stops at `ends`.
+        """Return prompts and outputs of a model that writes this markup around its reasoning, and stops at `ends`.
 
-        A template may omit from the conversation the opener that its prompt ends with. If it removes
-        reasoning (`is_hidden`), it also omits the closer, which the model writes.
+        If a template's prompt ends with the opener, its conversation may omit it. If it removes reasoning
+        (`is_hidden`), it also omits the closer, which the model writes.
         """
         whole = self.prompt + self.rest
         if is_hidden and not self.answer.reasoning and opener and whole.rstrip().endswith(opener):
@@ -61,7 +61,7 @@ class Reading:
         return [*found, *((prompt, text) for prompt, text in cut if text)]
 
     def _until(self, end: str, text: str) -> str:
-        """The output up to where the model stops; empty if the model continues there."""
+        """Return the output up to the end where the model stops; "" if the model continues there."""
         before, _, after = text.partition(end)
         parts = [self.answer.content.split("\n")[0], *(call.name for call in self.answer.calls)]
         return "" if before == text or any(part and part in after for part in parts) else before
@@ -69,7 +69,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Failure:
-    """A reading that differs: the probe's name, the reason, and how many readings before it were right."""
+    """A reading that differs: the probe's name, the reason, and the number of right readings before it."""
 
     name: str
     reason: str
@@ -88,7 +88,7 @@ def prove(
 
     Args:
         thorough: Parse each text at every split, not only as a whole.
-        is_hidden: The template removes reasoning from a conversation.
+        is_hidden: Whether the template removes reasoning from a conversation.
     """
     try:
         format = Format(file)  # not cached: most proposals are tried only once
@@ -108,7 +108,7 @@ def prove(
 
 
 def _ways(prompt: str, text: str) -> Iterator[tuple[str, list[str]]]:
-    """The prompt and the pieces, for each way to feed a text."""
+    """Yield the prompt and the pieces for each way to feed a text."""
     yield prompt, [text]
     yield prompt, list(text)
     for place in range(1, len(text)):
@@ -116,8 +116,7 @@ def _ways(prompt: str, text: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def difference(message: Message, answer: Answer) -> str:
-    """How a message differs from the answer; empty if it does not. White space at the ends of a text is
-    ignored."""
+    """Return how a message differs from the answer; "" if it does not. White space at the ends of a text is ignored."""
     calls = [_call(call.name, call.arguments) for call in message.tool_calls]
     meant = [_call(call.name, json.dumps(call.arguments)) for call in answer.calls]
     if calls != meant:

@@ -25,7 +25,7 @@ class Renderer:
     common: dict[str, Any]
 
     def readings(self, answers: Mapping[str, Answer], shown: Shown) -> list[Reading]:
-        """The renderings of the answers, cut like the learner's own."""
+        """Return the renderings of the answers, cut like the learner's own."""
         jobs = [prompt_job(self.shape), prompt_job(self.shape, False)]
         for answer in answers.values():
             twin = Answer(answer.reasoning, answer.content, answer.calls)
@@ -35,7 +35,7 @@ class Renderer:
         found = []
         for (name, answer), text, twin_text in zip(answers.items(), made[2::2], made[3::2], strict=True):
             if text is None or (text == twin_text and answer.content and not answer.reasoning):
-                continue  # it writes content as reasoning: they cannot be distinguished
+                continue  # the template writes content as reasoning, so they cannot be distinguished
             rendered = without_tail(cut(text, prompt, bare, _first_lines(answer)), shown.tail)
             seen = _seen(answer, rendered.text)
             is_lossy = name == BACKSLASHES and _LOSSY in rendered.text
@@ -55,7 +55,7 @@ def _first_lines(answer: Answer) -> tuple[str, ...]:
 
 
 def _seen(answer: Answer, text: str) -> Answer | None:
-    """The answer without what the template omits; None if it omits a call."""
+    """Return the answer without the parts that the template omits; None if it omits a call."""
     if any(call.name not in text for call in answer.calls):
         return None
     content = answer.content if answer.content.strip().split("\n")[0] in text else ""

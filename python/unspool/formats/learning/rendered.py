@@ -58,7 +58,7 @@ def cut(full: str, prompt: str, bare: str, begins: tuple[str, ...] = ()) -> Rend
 
 
 def turn_start(prompt: str, bare: str) -> int:
-    """Where the answer's turn begins in a prompt: after the conversation, or after the user's text."""
+    """Return where the answer's turn begins in a prompt: after the conversation, or after the user's text."""
     if prompt != bare:
         return len(common_start(prompt, bare))
     user = prompt.rfind(str(USER["content"]))
@@ -69,7 +69,7 @@ def turn_start(prompt: str, bare: str) -> int:
 
 
 def common_tail(texts: list[str]) -> str:
-    """The common end of all texts: the end of an answer, and the template's text after it."""
+    """Return the common end of all texts: the end of an answer, and the template's text after it."""
     tail = texts[0]
     for text in texts[1:]:
         tail = common_end(tail, text)
@@ -85,13 +85,13 @@ def _cuts_nothing(text: str, length: int) -> bool:
 
 
 def without_tail(rendered: Rendered, tail: str) -> Rendered:
-    """The rendering without the tail at its end."""
+    """Return the rendering without the tail at its end."""
     text = rendered.text.removesuffix(tail) if tail else rendered.text
     return replace(rendered, text=text.split(EOS)[0])
 
 
 def without_ids(text: str, shape: Shape) -> str:
-    """The text with a hole for each call id that consists of letters."""
+    """Return the text with a hole for each call id that consists of letters."""
     if shape.ids == "letters":
         for index, call in enumerate(CALLS):
             text = text.replace(call_id(shape, call, index), holes.ID)

@@ -19,13 +19,13 @@ from unspool.errors import LearnError
 
 __all__ = ["Rendering", "Sandbox"]
 
-#: The child's limits: memory including Python itself; the size of one rendering; the size of all texts in an
+#: The child's limits: memory including Python itself, the size of one rendering, and the size of all texts in an
 #: answer.
 MEMORY_BYTES = 512 << 20
 TEXT_BYTES = 1 << 20
 ANSWER_BYTES = 32 << 20
 
-# A thread that is given up gets its exception between two waits.
+# Maximum seconds of a wait. An abandoned thread gets its exception between two waits.
 _LONGEST_WAIT_S = 0.2
 
 _HALF = re.compile("[\ud800-\udfff]")
@@ -39,14 +39,14 @@ Rendering = tuple[str | None, str]
 class Sandbox:
     """A process that renders one template. Use it in a `with` statement.
 
-    Jinja's own sandbox protects Python's attributes, but does not stop loops or large texts. So the process
-    has limits on CPU time, memory and output, and a deadline.
+    Jinja's own sandbox protects Python's attributes, but does not stop loops or large texts. So the process has a
+    deadline, and limits on CPU time, memory and output.
 
     Args:
         template: The chat template.
         timeout: Seconds until the process is killed, for all renderings together.
-        is_lasting: The process lasts: each call of `render` has the time and the CPU time anew, `strftime_now` is the real
-            one, and a text may have as many bytes as an answer.
+        is_lasting: Whether the process is kept. Then the time and CPU time start anew at each call of `render`,
+            `strftime_now` is the real time, and one text may be as long as a whole answer.
 
     Raises:
         LearnError: The template is rejected or exceeds a limit, or the system does not support the limits.
@@ -90,7 +90,7 @@ class Sandbox:
 
     @property
     def process_id(self) -> int:
-        """The child's id."""
+        """The child's process id."""
         return self._process.pid
 
     def close(self) -> None:
@@ -182,7 +182,7 @@ def _rendering(item: dict[str, str]) -> Rendering:
 
 
 def _folders_of_jinja() -> list[str]:
-    """The folders where the child finds jinja2: it starts without this process's paths."""
+    """Return the folders with jinja2 for the child, which starts without this process's paths."""
     try:
         import jinja2
         import markupsafe

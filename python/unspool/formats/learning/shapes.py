@@ -36,7 +36,7 @@ def find_shape(sandbox: Renders, common: dict[str, Any]) -> tuple[Shape, bool]:
     """Return the template's shape, and whether it renders calls.
 
     Raises:
-        LearnError: It renders no answer at all.
+        LearnError: The template renders no answer at all.
     """
     shape = _call_shape(sandbox, common)
     has_calls = shape is not None
@@ -70,7 +70,7 @@ def _call_shape(sandbox: Renders, common: dict[str, Any]) -> Shape | None:
     count = len(_CALL_SHAPES)
     key, values = next(iter(CALLS[0].arguments)), list(CALLS[0].arguments.values())
     for shape, (text, _), (plain, _) in zip(_CALL_SHAPES, made[:count], made[count:], strict=True):
-        # JSON within a text, or an object as Python prints it, which the template joins as text.
+        # The template has written JSON within a text, or an object as Python prints it.
         if text is None or '\\"' + key in text or f"{{'{key}': '" in text:
             continue
         named = text.count(CALLS[0].name) > (plain or "").count(CALLS[0].name) or plain is None

@@ -1,4 +1,4 @@
-"""Facts from the learner's own renderings: turn, end, and the texts between holes."""
+"""Finds turns, ends and the texts between holes in the learner's own renderings."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _HEAD = re.compile(rf"(?:{TAG.pattern})\w*|[^\n]+")
 
 @dataclass(frozen=True)
 class _Prompts:
-    """Renderings of a prompt: in the shape's form, without the generation prompt, and with the defaults."""
+    """Renderings of a prompt: with the shape's variables, without the generation prompt, and with the defaults."""
 
     prompt: str
     bare: str
@@ -102,7 +102,7 @@ class Shown:
         return bool(self._head) and any(self._head in rendered.text for rendered in self._found.values())
 
     def of_one_turn(self) -> Shown:
-        """The same without answers of several turns, because the model ends each turn itself."""
+        """Return the renderings without answers of several turns, because the model ends each turn itself."""
         return Shown(self._found, self._prompts, self._hidden, has_one_turn=True)
 
     def is_one_answer(self, text: str) -> bool:
@@ -110,9 +110,9 @@ class Shown:
         return not (self._has_one_turn and self._head in text)
 
     def turns(self, frames: Frames) -> list[str]:
-        """Possible default ends of the prompt: unchanged, and without a reasoning opener.
+        """Return possible default ends of the prompt: unchanged, and without a reasoning opener.
 
-        Reasoning that the prompt opens and closes is not part of it.
+        Reasoning that the prompt both opens and closes is left out.
         """
         default = self._prompts.default
         turn = default[turn_start(default, self._prompts.bare) :]
@@ -123,7 +123,7 @@ class Shown:
         return list(dict.fromkeys([turn, without]))
 
     def ends_with(self, frames: Frames, more: tuple[str, ...]) -> tuple[str, ...]:
-        """The texts that end an answer whose content has this markup around it."""
+        """Return the texts that end an answer whose content has this markup around it."""
         ends = [*self.ends, *more]
         if not frames.content_close and not self.ends and "content" in self.texts:
             tag = TAG.match(self.texts["content"].text.split(CONTENT, 1)[-1].strip())
@@ -165,7 +165,7 @@ def render_known(sandbox: Sandbox, shape: Shape, common: dict[str, Any], templat
 
 
 def _closing_tags(template: str) -> list[str]:
-    """The closing tags that the template names: it may search for one in a content."""
+    """Return the closing tags in the template, which may search for one in a content."""
     found = re.findall(r"</[a-zA-Z_:]+>", template)
     return [tag for tag in dict.fromkeys(found) if "think" in tag or found.count(tag) > 1][:12]
 
@@ -175,13 +175,13 @@ def _lacks_reasoning(text: str | None) -> bool:
 
 
 def _after_content(found: dict[str, Rendered]) -> str:
-    """The text between an answer and the next user turn."""
+    """Return the text between an answer and the next user turn."""
     text = found["later"].text if "later" in found else ""
     return text.split(CONTENT, 1)[-1].split(str(USER["content"]))[0] if CONTENT in text else ""
 
 
 def _end_of(text: str) -> tuple[str, ...]:
-    """The first marker after an answer: a tag, or a word that is not text."""
+    """Return the first marker after an answer: a tag, or a word that is not text."""
     words = text.split()
     if not words or EOS in words[0]:
         return ()
@@ -192,13 +192,13 @@ def _end_of(text: str) -> tuple[str, ...]:
 
 
 def _within(found: dict[str, Rendered]) -> list[str]:
-    """The texts before the calls of an answer."""
+    """Return the texts before the calls of an answer."""
     names = ("content_call", "thought_call")
     return [found[name].text.rsplit(CALLS[0].name, 1)[0] for name in names if name in found]
 
 
 def _tail(found: dict[str, Rendered]) -> str:
-    """The text after every answer, from the first tag that does not also occur within one."""
+    """Return the text after every answer, from the first tag that does not also occur within one."""
     afters = []
     for name, mark in (("content", CONTENT), ("call", "zqvalc"), ("calls", "zqsecc")):
         text = found[name].text if name in found else ""

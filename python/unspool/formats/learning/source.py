@@ -18,7 +18,7 @@ _TOKENS = ("bos_token", "eos_token", "unk_token", "pad_token", "sep_token", "cls
 
 @dataclass(frozen=True)
 class TemplateSource:
-    """A chat template, and the special tokens that it may refer to."""
+    """A chat template and the special tokens to which it may refer."""
 
     template: str
     tokens: dict[str, str] = field(default_factory=dict)
@@ -28,7 +28,7 @@ def read_source(source: Any) -> TemplateSource:
     """Return the template of a tokenizer, a processor, a configuration, or a template itself.
 
     Raises:
-        ArgumentError: There is none, or no such file, or the hub cannot be reached.
+        ArgumentError: There is no template or no such file, or the hub cannot be reached.
     """
     if isinstance(source, str) and not ("{%" in source or "{{" in source):
         raise ArgumentError("this text is not a chat template; pass a template, or a tokenizer")
@@ -36,7 +36,7 @@ def read_source(source: Any) -> TemplateSource:
         return TemplateSource(_chosen(source))
     if isinstance(source, Mapping):
         return _of_mapping(source)
-    for part in (source, getattr(source, "tokenizer", None)):  # of a processor
+    for part in (source, getattr(source, "tokenizer", None)):  # a processor has a tokenizer
         template = getattr(part, "chat_template", None)
         if template:
             own = {key: getattr(part, key, None) for key in _TOKENS}
@@ -50,7 +50,7 @@ def read_model(model: str) -> TemplateSource:
     """Return the template of a file, a model's folder, or a repository on the hub.
 
     Raises:
-        ArgumentError: There is none.
+        ArgumentError: There is no template.
         ImportError: `model` is a repository's name, and transformers is missing.
     """
     path = Path(model)
@@ -89,7 +89,7 @@ def _of_mapping(data: Mapping[str, Any]) -> TemplateSource:
 
 
 def _chosen(template: Any) -> str:
-    """Choose one template; of several the one for tools, as transformers does."""
+    """Choose one template; if there are several, the one for tools, as transformers does."""
     if isinstance(template, (list, tuple)):
         template = {item.get("name"): item.get("template") for item in template if isinstance(item, Mapping)}
     if isinstance(template, Mapping):
@@ -102,7 +102,7 @@ def _chosen(template: Any) -> str:
 
 
 def _texts(tokens: Mapping[str, Any]) -> dict[str, str]:
-    """The tokens' texts; a configuration may hold a table for each token."""
+    """Return the tokens' texts; a configuration may have a table for each token."""
     texts = {key: item.get("content") if isinstance(item, Mapping) else item for key, item in tokens.items()}
     return {key: str(text) for key, text in texts.items() if text}
 

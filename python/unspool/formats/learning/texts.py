@@ -1,4 +1,4 @@
-"""Operations on rendered text: common ends, cuts that split no tag, and repetitions."""
+"""Operations on rendered text: find common ends, cuts that split no tag, and repetitions."""
 
 from __future__ import annotations
 
@@ -25,40 +25,40 @@ class Repeat:
 
 
 def common_start(left: str, right: str) -> str:
-    """The common prefix."""
+    """Return the common prefix."""
     count = min(len(left), len(right))
     return left[: next((i for i in range(count) if left[i] != right[i]), count)]
 
 
 def common_end(left: str, right: str) -> str:
-    """The common suffix."""
+    """Return the common suffix."""
     return common_start(left[::-1], right[::-1])[::-1]
 
 
 def has_words(text: str) -> bool:
-    """Whether it contains more than white space."""
+    """Whether the text contains more than white space."""
     return bool(text.strip())
 
 
 def boundaries(text: str) -> list[int]:
-    """The places where the text can be cut without splitting a tag or a word."""
+    """Return the places where the text can be cut without splitting a tag or a word."""
     inside = {place for tag in TAG.finditer(text) for place in range(tag.start() + 1, tag.end())}
     words = {i for i in range(1, len(text)) if text[i - 1].isalnum() and text[i].isalnum()}
     return [place for place in range(len(text) + 1) if place not in inside and place not in words]
 
 
 def tag_start(text: str, place: int) -> int:
-    """The place, or the start of the tag or word that it would split."""
+    """Return the place, or the start of the tag or word that a cut there would split."""
     begin = max(0, place - _LONGEST_TAG)
     near = text[begin : place + _LONGEST_TAG]
     return begin + max(cut for cut in boundaries(near) if cut <= place - begin)
 
 
 def repeats(first: str, between: str, last: str) -> Iterator[Repeat]:
-    """The possible repetitions in the text before the first item, between two items, and after the last.
+    """Yield the possible repetitions in the text before the first item, between two items, and after the last.
 
-    The best comes first: nothing is left between a closer and the next opener, no part ends within a word,
-    and a blank belongs to the opener.
+    The best come first: those in which nothing is left between a closer and the next opener, no part ends within a
+    word, and a blank belongs to the opener.
     """
     closes = common_start(between, last)
     opens = common_end(between, first)
@@ -86,7 +86,7 @@ def repeats(first: str, between: str, last: str) -> Iterator[Repeat]:
 
 
 def _ends_in_word(text: str) -> bool:
-    """Whether a cut here leaves a tag for the following text: `<open>call|<end>`."""
+    """Whether the text ends within a word, as in `<open>call|<end>`, where the next text begins with a tag."""
     return text.rstrip()[-1:].isalnum()
 
 

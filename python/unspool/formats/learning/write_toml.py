@@ -12,7 +12,7 @@ __all__ = ["to_toml"]
 
 
 def to_toml(file: FormatSource, comment: str = "", examples: Sequence[Mapping[str, Any]] = ()) -> str:
-    """Return the file's text, readable for people and for `FormatFile`.
+    """Return the file's text, for people and for `FormatFile` to read.
 
     Args:
         examples: Further examples.
