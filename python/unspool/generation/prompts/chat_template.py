@@ -59,7 +59,7 @@ def render_messages(
         try:
             shown = prepare_messages(messages, owner, chat_template=options.get("chat_template"))
             text = owner.apply_chat_template(shown, tokenize=False, add_generation_prompt=not mark, **options)
-        except (TypeError, ValueError, AttributeError) as error:  # there is no template, or it does not accept the arguments
+        except (TypeError, ValueError, AttributeError) as error:  # no template, or a wrong argument
             if getattr(owner, "chat_template", None):
                 refusal = error
             continue
