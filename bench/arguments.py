@@ -1,9 +1,8 @@
 """Measures the cost of following arguments while they stream: `python bench/arguments.py`.
 
-One call whose arguments grow from 8 to 64 KB, in chunks of four bytes: a long string, and many small members.
-Beside the parser alone: with `ArgumentReader`, with `PartialArguments`, and with a JSON parser for partial
-text (`jiter`, if it is installed) that reads all of the arguments again after each chunk, as clients of an
-API do.
+The input is a call whose arguments grow from 8 to 64 KB, in chunks of four bytes: a long string, and many small
+members. Compares the parser alone with `ArgumentReader`, with `PartialArguments`, and with a JSON parser for partial
+text (`jiter`, if it is installed) that rereads all of the arguments after each chunk, as clients of an API do.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ def seconds(pieces: list[bytes], way: Callable[[], Read]) -> float:
 
 
 def main() -> None:
-    """Prints a table of µs a chunk."""
+    """Print a table of µs per chunk."""
     print("| arguments | KB | " + " | ".join(WAYS) + " |")
     print("|---" * (len(WAYS) + 2) + "|")
     for shape, make in SHAPES.items():

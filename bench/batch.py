@@ -26,7 +26,7 @@ OUTPUTS = [
 
 @contextlib.contextmanager
 def busy(is_busy: bool) -> Iterator[None]:
-    """A second thread that never waits, so it always competes for the GIL."""
+    """Run a second thread that never waits, so that it always competes for the GIL."""
     stop = threading.Event()
 
     def spin() -> None:

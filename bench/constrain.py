@@ -1,10 +1,10 @@
 """Measures the cost of constraining a model to a grammar: `python bench/constrain.py`.
 
-Three tools or one schema, over DeepSeek's tokenizer (129,280 tokens) with Hermes' tags as tokens, one thread.
-"Spelled" is the same with tags that are no tokens. For each matcher: making our grammar's text, compiling it,
-and a mask for each token of one answer. Then the masks of 256 requests in one call, and how many tokens of an answer
-are forced. Beside them the matchers' own grammars of the same thing: xgrammar's
-for Qwen 3's calls and both JSON Schemas. No cache is warm but the matcher's own table of the vocabulary.
+Uses three tools or one schema, DeepSeek's tokenizer (129,280 tokens) with Hermes' tags as tokens, and one thread. In
+"spelled" rows the tags are not tokens. Measures for each matcher: writing unspool's grammar, compiling it, and a mask
+for each token of one answer; then the masks of 256 requests in one call, and how many tokens of an answer are forced.
+Compares them with the matchers' own grammars for the same answers: xgrammar's for Qwen 3's calls and both JSON
+Schemas. Only the matcher's own table of the vocabulary is cached.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ def main() -> None:
         if is_short and name not in SHORT:
             continue
         ids = encode(answer, is_spelled="spelled" in name)
-        # Other load on the machine only makes runs longer, so the shortest counts; for masks, the shortest
-        # per position.
+        # Other load on the machine only makes runs longer, so the shortest run counts; for masks, the shortest at
+        # each position.
         runs = [measure(name, ids, make, compile_) for _ in range(REPEATS)]
         made, compiled = (min(run[part] for run in runs) for part in (0, 1))
         masks = [min(times) for times in zip(*(run[2] for run in runs), strict=True)]
@@ -92,8 +92,7 @@ def main() -> None:
 
 
 def measure_step() -> None:
-    """Print the additional time per generation step: a mask as a tensor, applied to the scores; and its
-    id."""
+    """Print the additional time per generation step: making a mask, applying it to the scores, and reading its id."""
     vocabulary = from_tokenizer(TOKENIZER)
     text = unspool.json_grammar(SCHEMA).text
     ids = TOKENIZER.encode(json.dumps(VALUE), add_special_tokens=False)
@@ -115,7 +114,7 @@ def measure_step() -> None:
 
 
 def measure_batch(table: Any) -> None:
-    """Print the time of a request's mask, of 256 in one call, at as many places of an answer."""
+    """Print the time per mask for 256 requests in one call, each at another place of an answer."""
     text = unspool.json_grammar(SCHEMA).text
     ids = TOKENIZER.encode(json.dumps(VALUE), add_special_tokens=False)
     compiled = unspool.GrammarMatcher(text, TOKENIZER)
@@ -149,7 +148,7 @@ def measure_batch(table: Any) -> None:
 
 
 def count_forced() -> None:
-    """Print how many tokens of an answer need no step of their own, as drafts that are right."""
+    """Print how many tokens of an answer need no step of their own, because they are correct drafts."""
     print("\n| tokens of an answer | all | forced | wrong drafts |\n|---|---|---|---|")
     call = {"type": "function", "function": {"name": "get_weather", "arguments": VALUE}}
     for name in ("hermes", "qwen3_coder", "glm45", "pythonic"):
@@ -174,7 +173,7 @@ def count_forced() -> None:
 def measure(
     name: str, ids: list[int], make: Callable[[], Any], compile_: Callable[[Any], Any]
 ) -> tuple[float, float, list[float]]:
-    """Seconds to make the grammar, to compile it, and of each mask."""
+    """Return the seconds to make the grammar, to compile it, and for each mask."""
     begin = time.perf_counter()
     text = make()
     made = time.perf_counter()
@@ -191,13 +190,13 @@ def measure(
 
 
 def encode(answer: str, is_spelled: bool) -> list[int]:
-    """The answer's ids; a tag that is spelled is tokenized like text."""
+    """Return the answer's ids; if `is_spelled`, tags are tokenized like text."""
     pieces = re.split("(<)(?=/?tool_call>)", answer) if is_spelled else [answer]
     return [id for piece in pieces if piece for id in TOKENIZER.encode(piece, add_special_tokens=False)]
 
 
 def cases(table: Any) -> Iterator[tuple[str, str, Callable[[], Any], Callable[[Any], Any]]]:
-    """(name, answer, function that builds the grammar, function that compiles it)."""
+    """Yield (name, answer, function that builds the grammar, function that compiles it)."""
     guide = Llguidance(table)
     hermes = unspool.get_format("hermes")
     other = Xgrammar()

@@ -1,9 +1,9 @@
-"""Tokens a second of an engine's own chat server, and of ours in front of the same engine, in turns.
+"""Compares tokens per second of an engine's own chat server and of unspool's in front of the same engine, in turns.
 
 python bench/engine_beside.py http://127.0.0.1:8080 http://127.0.0.1:11556 [--streams 4] [--tokens 150] [--turns 8]
 
-Both get the same requests, of other texts in each turn, so that none is in a cache. The ratio is that of each turn, since
-a shared machine's speed changes between turns.
+Both get the same requests, with new texts in each turn, so that none is in a cache. The ratio is taken within each
+turn, since a shared machine's speed changes between turns.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ async def answer(session: aiohttp.ClientSession, url: str, model: str, text: str
 
 
 async def turn(url: str, model: str, mark: str, streams: int, tokens: int) -> tuple[float, float]:
-    """Tokens a second of all streams together, and the median seconds to the first event."""
+    """Return the tokens per second of all streams together, and the median seconds to the first event."""
     async with aiohttp.ClientSession() as session:
         begin = time.perf_counter()
         texts = [f"{mark}, question {index}: " + "what is it? " * 20 for index in range(streams)]
@@ -51,7 +51,7 @@ async def model_of(url: str) -> str:
 
 
 async def compare(own: str, ours: str, streams: int, tokens: int, turns: int) -> None:
-    """Print the medians, and the ratio."""
+    """Print the medians and the ratio."""
     models = {url: await model_of(url) for url in (own, ours)}
     found: dict[str, list[tuple[float, float]]] = {own: [], ours: []}
     for number in range(turns):

@@ -1,10 +1,10 @@
-"""What `unspool serve --engine` costs beside the engine: CPU an event, memory a stream, delay of the first token, import.
+"""Measures the cost of `unspool serve --engine`: CPU per event, memory per stream, delay of the first token, import.
 
 python bench/engines.py [--kind llamacpp] [--streams 256,1000] [--seconds 10] [--profile FILE]
 
-A mock engine, our server and the clients are processes of their own. The engine makes a step as real ones do: a token
-for each stream, an event each. CPU is that of our server's process, read from /proc between two counts of the engine's
-events, with all streams open.
+A mock engine, unspool's server and the clients run in separate processes. The engine's steps are like those of real
+engines: one token for each stream, in an event of its own. CPU is that of unspool's server process, read from /proc
+between two counts of the engine's events, with all streams open.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ FIRSTS = 200
 
 
 def write_model(folder: Path) -> None:
-    """A tokenizer whose tokens are words of the text, its chat template, and the ids of the text."""
+    """Write a tokenizer whose tokens are words of the text, its chat template, and the ids of the text."""
     from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
 
     tokenizer = Tokenizer(models.BPE())
@@ -69,19 +69,19 @@ def write_model(folder: Path) -> None:
 
 @contextlib.contextmanager
 def process(*command: str) -> Iterator[subprocess.Popen[str]]:
-    """A Python process that ends with the block."""
+    """Run a Python process that ends with the block."""
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen([sys.executable, *command], text=True, **pipes) as made:
         try:
             yield made
         finally:
-            # An interrupt lets cProfile write its file.
+            # cProfile writes its file after an interrupt.
             made.send_signal(signal.SIGINT if "cProfile" in command else signal.SIGTERM)
 
 
 @contextlib.contextmanager
 def engine(kind: str, folder: Path, rate: float) -> Iterator[int]:
-    """The mock engine's port."""
+    """Run the mock engine; yields its port."""
     command = [str(HARNESS / "mock_engine.py"), kind, str(folder), "--rate", str(rate)]
     with process(*command) as running:
         assert running.stdout
@@ -92,7 +92,7 @@ def engine(kind: str, folder: Path, rate: float) -> Iterator[int]:
 def server(
     kind: str, folder: Path, engine_port: int, streams: int, profile: str | None = None
 ) -> Iterator[tuple[int, int]]:
-    """Our server's port and process."""
+    """Run unspool's server; yields its port and process id."""
     import socket
 
     with socket.socket() as free:
@@ -116,7 +116,7 @@ def server(
 
 @contextlib.contextmanager
 def clients(port: int, count: int, waits: bool) -> Iterator[None]:
-    """So many open streams; they have their first token, if `waits`."""
+    """Hold `count` streams open; if `waits`, the block begins after the first token of each."""
     path, body = chat(1_000_000)
     given = {"port": port, "path": path, "body": body, "mark": "data: ", "count": count, "waits": waits}
     with process(str(HARNESS / "stream_clients.py"), json.dumps(given)) as running:
@@ -127,7 +127,7 @@ def clients(port: int, count: int, waits: bool) -> Iterator[None]:
 
 
 def chat(max_tokens: int) -> tuple[str, Any]:
-    """A request of ours: its path and its body."""
+    """Return the path and the body of a request to unspool's server."""
     messages = [{"role": "user", "content": "What is the weather?"}]
     return "/v1/chat/completions", {
         "model": "m",
@@ -144,7 +144,7 @@ def ask(port: int, path: str, body: bytes | None = None) -> Any:
 
 
 def cpu_s(pid: int) -> tuple[float, float]:
-    """Seconds in the program, and in the system."""
+    """Return the seconds in the program and in the system."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return int(fields[11]) / TICKS, int(fields[12]) / TICKS
 
@@ -154,7 +154,7 @@ def resident_kib(pid: int) -> float:
 
 
 def measure_cpu(kind: str, folder: Path, streams: int, seconds: float, profile: str | None) -> None:
-    """CPU of an event with so many streams: the least of five parts of the time."""
+    """Print the CPU time per event with `streams` streams: the minimum of five parts of the time."""
     with (
         engine(kind, folder, EVENTS_A_SECOND / streams) as engine_port,
         server(kind, folder, engine_port, streams, profile) as (port, pid),
@@ -177,7 +177,7 @@ def measure_cpu(kind: str, folder: Path, streams: int, seconds: float, profile: 
 
 
 def measure_memory(kind: str, folder: Path, streams: int) -> None:
-    """Memory of a stream that waits for its first token, in a process that has had eight."""
+    """Print the memory of a stream that waits for its first token; the process has served eight streams before."""
     with engine(kind, folder, 10) as engine_port, server(kind, folder, engine_port, streams) as (port, pid):
         with clients(port, 8, waits=True):
             pass
@@ -205,7 +205,7 @@ def count_running(port: int) -> int:
 
 
 def measure_first(kind: str, folder: Path) -> None:
-    """From the request to the first token, by ours and by the engine itself, in turns."""
+    """Print the time from the request to the first token, for unspool's server and for the engine itself, in turns."""
     own = {"llamacpp": ("/completion", {"prompt": [1] * 60, "n_predict": 1, "stream": True}),
            "vllm": ("/v1/completions", {"prompt": [1] * 60, "max_tokens": 1, "stream": True})}[kind]  # fmt: skip
 
@@ -235,7 +235,7 @@ def measure_first(kind: str, folder: Path) -> None:
 
 
 def measure_import() -> None:
-    """CPU of all that the server imports, with compiled modules at hand: the least of seven."""
+    """Print the CPU time of the server's imports, with compiled modules: the minimum of seven runs."""
     code = "import unspool.__main__, unspool.serve, unspool.serve.engines.connect, unspool.generation.prompts.chat_tokenizer, tokenizers, jinja2"
     check = f"{code}, sys; sys.exit('torch' in sys.modules or 'transformers' in sys.modules)"
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
@@ -260,7 +260,7 @@ def main() -> None:
     options = parser.parse_args()
     sections, streams = options.sections.split(","), [int(count) for count in options.streams.split(",")]
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (limits[1], limits[1]))  # two sockets a stream
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limits[1], limits[1]))  # two sockets per stream
     print("| what | measured |\n|---|---|", flush=True)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

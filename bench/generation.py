@@ -1,12 +1,11 @@
-"""Measures the cost of the generation wrapper, and the effect of chunked prefill: `python
-bench/generation.py`.
+"""Measures the cost of the generation wrapper and the effect of chunked prefill: `python bench/generation.py`.
 
-Two tables on tiny random Llamas, so that the model hides as little as it can:
+Prints two tables for tiny random Llamas, so that the model hides as little as possible:
 
-1. CPU time per token of a whole generation, beside `model.generate` without a streamer and beside
-   transformers' own `TextIteratorStreamer` with its thread.
-2. For prompts of several lengths, in one go and in chunks: the widest forward, the time, and the
-   process's peak memory, each run in a process of its own. Chunks bound memory; they make nothing faster.
+1. CPU time per token of a whole generation, compared with `model.generate` without a streamer and with
+   transformers' own `TextIteratorStreamer` and its thread.
+2. For prompts of several lengths, in one forward and in chunks: the widest forward, the time, and the process's
+   peak memory, each in a separate process. Chunks limit memory; they make nothing faster.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ NEW_TOKENS = 300
 
 
 def make_tokenizer() -> Any:
-    """Bytes."""
+    """Create a tokenizer whose tokens are bytes."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 

@@ -23,7 +23,7 @@ TAILS = {"qwen3": ['"}}\n'], "qwen3_coder": ["\n</parameter>\n</function>\n"]}
 
 
 def answer(format: str, count: int) -> tuple[Vocabulary, list[int]]:
-    """One long call with this many tokens, with some reasoning."""
+    """Return the vocabulary and the ids of an answer with some reasoning and a call whose text has `count` tokens."""
     pieces = ["<think>", *WORDS[:4] * 5, "</think>", "<tool_call>", *HEADS[format]]
     pieces += [WORDS[i * 7 % len(WORDS)] for i in range(count)]
     pieces += [*TAILS[format], "</tool_call>", "<|im_end|>"]
@@ -40,7 +40,7 @@ def one_by_one(vocabulary: Vocabulary, format: str, ids: list[int], labels: bool
 
 
 def measure(step: Callable[[], Any], repeat: int) -> float:
-    """The minimum CPU seconds of several runs."""
+    """Return the minimum CPU seconds of several runs."""
     best = float("inf")
     for _ in range(repeat):
         begin = time.process_time()

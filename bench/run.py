@@ -1,9 +1,8 @@
-"""The benchmark: all installed peers, on the same inputs, in one run. See README.md in this folder.
+"""Runs the benchmark: all installed peers on the same inputs. See README.md in this folder.
 
     python bench/run.py [--quick] [--out FOLDER] [--peers ours,vllm_parsers,…] [--sections streams,growth,…]
 
-It prints one table and writes it as results.md, with results.json and, if matplotlib is installed,
-results.svg.
+Prints a table, and writes it to results.md, with results.json and, if matplotlib is installed, results.svg.
 """
 
 from __future__ import annotations
@@ -31,13 +30,13 @@ PEERS = (
     "two_decodes", "text_streamer", "vllm_parsers", "sglang_parsers", "lmdeploy_parsers", "harmony", "recipe",
 )  # fmt: skip
 OTHERS = ("import", "masks", "instructions")
-SLOW_S = 0.5  # a longer run is not repeated
+SLOW_S = 0.5  # cells whose run takes longer are not repeated
 
 
 def measure(
     peers: list[PeerProcess], cells: list[cases.Case], repeat: int, job: dict[str, Any]
 ) -> list[dict[str, Any]]:
-    """All cells of all peers, in several rounds; the minimum counts, so that noise does not affect a cell."""
+    """Measure all cells of all peers in several rounds; the minimum counts, to exclude noise."""
     found: list[dict[str, dict[str, Any]]] = [{} for _ in cells]
     for number in range(repeat):
         for place, (case, best) in enumerate(zip(cells, found, strict=True), 1):
@@ -60,14 +59,14 @@ def measure(
 
 
 def _is_worth_asking(before: dict[str, Any] | None) -> bool:
-    """Whether to run it again: not if it failed, or if it was slow, because slow runs vary less."""
+    """Whether to run a cell again: not if it failed or was slow, because slow runs vary less."""
     if before is None:
         return True
     return before["status"] not in ("none", "failed") and before.get("spent", 0) < SLOW_S
 
 
 def machine() -> str:
-    """The environment that the figures depend on."""
+    """Describe the environment on which the figures depend."""
     model = platform.machine()
     info = Path("/proc/cpuinfo")
     if info.exists() and (found := re.search(r"model name\s*: (.*)", info.read_text())):
@@ -112,7 +111,7 @@ def main() -> None:
 
 
 def run(given: argparse.Namespace) -> dict[str, Any]:
-    """All requested results, as data."""
+    """Return all requested results as data."""
     sections = tuple(given.sections.split(","))
     sizes = cases.QUICK if given.quick else cases.Sizes()
     if given.sizes:
@@ -139,7 +138,7 @@ def run(given: argparse.Namespace) -> dict[str, Any]:
 
 
 def count(names: list[str], cells: list[cases.Case], folder: Path) -> list[dict[str, Any]]:
-    """Bytes and allocations, one peer after the other, in separate processes."""
+    """Count bytes and allocations of one peer after the other, in separate processes."""
     rows: list[dict[str, Any]] = []
     if not cells or sys.platform != "linux":
         return rows

@@ -1,13 +1,13 @@
-"""Runs many clients against one `unspool serve --demo`: checks every stream, the memory, and liveness.
+"""Runs many clients against one `unspool serve --demo`, and checks every stream, the memory, and liveness.
 
 python bench/server.py [--clients 64] [--seconds 120] [--delay 0.02]
 
-The server and the one who asks /liveness ten times a second are processes of their own; the clients share
-this one. Each stream, of any format's case, is put together and compared with what the parser gives in one
-shot.
+The server, and the client that requests /liveness ten times a second, run in separate processes; the other clients
+share this one. Each stream replays a case of some format; it is assembled and compared with the parser's result for
+the whole text.
 
-Memory is read once the clients have asked for every case, so that all formats are compiled. What it still
-grows is what glibc keeps for each thread, free or in its cache; the server without that:
+Memory is measured after the clients have requested every case, so that all formats are compiled. Growth after that is
+memory that glibc keeps for each thread, free or in its cache. To run the server without it:
 
 MALLOC_ARENA_MAX=1 GLIBC_TUNABLES=glibc.malloc.tcache_count=0 python bench/server.py
 """
@@ -43,7 +43,7 @@ def expected(case: Case) -> tuple[Any, ...]:
 
 
 async def ask(port: int, model: str) -> tuple[Any, ...]:
-    """The accumulated result of a streamed chat completion."""
+    """Return the accumulated result of a streamed chat completion."""
     body = json.dumps(
         {"model": model, "messages": [{"role": "user", "content": "Hi"}], "stream": True}
     ).encode()
@@ -72,7 +72,7 @@ async def ask(port: int, model: str) -> tuple[Any, ...]:
 
 
 async def run_client(port: int, cases: Iterable[Case]) -> tuple[int, list[str]]:
-    """Request these cases, one after the other."""
+    """Request these cases one after the other; returns the number of streams and the errors."""
     count, wrong = 0, []
     for case in cases:
         model = f"{case.format}:{case.name}"
@@ -121,9 +121,9 @@ def wait_until_ready(url: str) -> None:
 async def run_clients(
     port: int, pid: int, client_count: int, seconds: float
 ) -> tuple[int, list[str], list[float]]:
-    """How many streams there were, which were wrong, and the memory: after the first round, and in the second.
+    """Return the number of streams, the errors, and the memory after the first round and in the second.
 
-    In the first the clients share out all cases; in the second each takes any, until time is over.
+    In the first round the clients share all cases; in the second each requests random ones until the time is over.
     """
     cases = [case for case in shipped_cases() if not case.options]
     shared = iter(cases)

@@ -1,7 +1,8 @@
 """Measures a mask inside a string in xgrammar, for each format: `python bench/string_masks.py [FORMAT…]`.
 
-The median over the characters of one string in a list, as a ratio to xgrammar's own JSON Schema of the same list, over
-DeepSeek's tokenizer (129,280 tokens) on one thread. vLLM and SGLang take the structural tag, GenAI and llama.cpp GBNF.
+Prints the median over the characters of one string in a list, as a ratio to xgrammar's own JSON Schema of the same
+list, with DeepSeek's tokenizer (129,280 tokens) and one thread. vLLM and SGLang use the structural tag, GenAI and
+llama.cpp GBNF.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def main() -> None:
 
 
 def measure(compiled: Any, written: str, size: int) -> float | None:
-    """The median seconds of a mask inside the string; None: the text is not admitted."""
+    """Return the median seconds of a mask inside the string; None: the grammar rejects the text."""
     bits = xgrammar.allocate_token_bitmask(1, size)
     begin = written.find(TEXT)
     matcher = xgrammar.GrammarMatcher(compiled)

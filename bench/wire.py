@@ -1,4 +1,4 @@
-"""Measures the cost of a delta on its way to the wire: the native writer and Python's ways to build a chunk.
+"""Measures the cost of writing a delta to the wire, with the native writer and with several ways in Python.
 
 python bench/wire.py [--deltas 20000] [--repeat 5]
 """
@@ -18,19 +18,19 @@ TEXT = " a token's text,"
 
 
 def json_property(deltas: list[Delta]) -> None:
-    """Only the delta, without a chunk around it."""
+    """Write only the delta, natively, without a chunk around it."""
     for delta in deltas:
         _ = delta.json
 
 
 def dumps_delta(deltas: list[Delta]) -> None:
-    """Only the delta, in Python."""
+    """Write only the delta, in Python."""
     for delta in deltas:
         json.dumps(delta.to_openai())
 
 
 def dumps_chunk(deltas: list[Delta]) -> None:
-    """The whole frame of a chat chunk, in Python."""
+    """Write the whole frame of a chat chunk, in Python."""
     head: dict[str, Any] = {
         "id": "chatcmpl-1",
         "object": "chat.completion.chunk",
@@ -43,7 +43,7 @@ def dumps_chunk(deltas: list[Delta]) -> None:
 
 
 def writer(protocol: str, batch: int = 1) -> Callable[[list[Delta]], None]:
-    """The whole frame, natively; `batch` deltas per call."""
+    """Return a function that writes the whole frame natively, `batch` deltas per call."""
 
     def run(deltas: list[Delta]) -> None:
         wire = WireWriter(protocol, model="model")
@@ -59,7 +59,7 @@ def writer(protocol: str, batch: int = 1) -> Callable[[list[Delta]], None]:
 
 
 def drain(deltas: list[Delta], batch: int = 8) -> None:
-    """The whole frame, from a channel; the cost of filling the channel is excluded."""
+    """Write the whole frame from a channel; the cost of filling the channel is excluded."""
     channel = DeltaChannel()
     wire = WireWriter("chat_completions", model="model")
     for place in range(0, len(deltas), batch):
@@ -68,7 +68,7 @@ def drain(deltas: list[Delta], batch: int = 8) -> None:
 
 
 def drain_objects(deltas: list[Delta], batch: int = 8) -> None:
-    """The same through Python objects."""
+    """Write the whole frame from a channel, through Python objects."""
     channel = DeltaChannel()
     wire = WireWriter("chat_completions", model="model")
     for place in range(0, len(deltas), batch):
