@@ -1,1 +1,1 @@
-"""What bench/run.py is made of: inputs, cases, a process for each peer, the report."""
+"""The parts of bench/run.py: inputs, cases, a process for each peer, and the report."""

@@ -1,4 +1,4 @@
-"""What the deltas and chunks of an OpenAI shape say, once joined."""
+"""Joins deltas and chunks in OpenAI's form to an answer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from peers import Answer
 
 
 def of_deltas(deltas: Iterable[Any]) -> Answer:
-    """Of objects with `content` and `tool_calls`, as vLLM and LMDeploy have them; None is nothing."""
+    """Join objects with `content` and `tool_calls`, as vLLM and LMDeploy return them; None counts as nothing."""
     content, arguments = "", ""
     for delta in deltas:
         if delta is None:
@@ -22,7 +22,7 @@ def of_deltas(deltas: Iterable[Any]) -> Answer:
 
 
 def of_chunks(chunks: Iterable[dict[str, Any]]) -> Answer:
-    """Of a response's chunks."""
+    """Join a response's chunks."""
     content, arguments = "", ""
     for chunk in chunks:
         for choice in chunk["choices"]:
@@ -37,7 +37,7 @@ def of_sse(text: str) -> Answer:
 
 
 def difference(answer: Answer, content: str, arguments: str) -> str:
-    """How an answer differs from what it must be; empty if it does not.
+    """Return how an answer differs from the expected one; "" if it does not.
 
     White space around the content does not count, and arguments are compared as values.
     """

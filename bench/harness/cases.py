@@ -1,4 +1,4 @@
-"""What is measured: each case is a cell of the table, for all peers."""
+"""The measured cases; each is a cell of the table, for all peers."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from harness.workloads import Load
 FORMATS = ("hermes", "llama3_json", "qwen3_coder", "deepseek_v4", "openai")
 SSE_FORMATS = ("hermes", "deepseek_v4")
 SET_UP_FORMATS = ("hermes", "deepseek_v4", "openai")
-VARIANTS = 16  # different answers among the streams of a case
-GROWN = 16_000  # tokens of all answers of a length, at least one
-COUNTED = 64  # streams of a case that counts memory
+VARIANTS = 16  # number of different answers among the streams of a case
+GROWN = 16_000  # tokens of all answers of one length together; there is at least one answer
+COUNTED = 64  # number of streams in a case that counts memory
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much of everything."""
+    """The sizes of all cases."""
 
-    tokens: int = 256  # of an answer of which many stream
+    tokens: int = 256  # of an answer in cases with many streams
     streams: tuple[int, ...] = (1, 64, 256, 1024)
     growth: tuple[int, ...] = (1_000, 4_000, 16_000, 64_000)
     worst_kb: tuple[int, ...] = (16, 256)
-    outputs: int = 256  # of a batch
+    outputs: int = 256  # in a batch
     tools: tuple[int, ...] = (0, 2, 200)
     tokenizers: tuple[str, ...] = real_tokenizers.SIX
 
@@ -40,13 +40,13 @@ class Case:
     row: str
     column: str
     work: str
-    loads: str  # a file; empty if what it takes is not installed
+    loads: str  # a file; "" if a package for it is not installed
     streams: int
-    more: dict[str, Any] = field(default_factory=dict)  # of the job
+    more: dict[str, Any] = field(default_factory=dict)  # further fields of the job
 
 
 class Loads:
-    """Makes inputs once, as files for all peers. `missing` says which tokenizers are not installed."""
+    """Makes inputs once, as files for all peers. `missing` has the tokenizers that are not installed."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -59,7 +59,7 @@ class Loads:
         return str(path)
 
     def answers(self, format: str, tokens: int, count: int, tokenizer: str = "deepseek") -> str:
-        """So many different answers, each of so many tokens."""
+        """Make `count` different answers of `tokens` tokens each, and return their file."""
         tokenizer = "gpt-oss" if format == "openai" else tokenizer
         name = f"{format}-{tokens}-{count}-{tokenizer}"
         path = self._folder / f"{name}.json"
@@ -75,13 +75,13 @@ class Loads:
 
 
 def all_cases(loads: Loads, sizes: Sizes, sections: tuple[str, ...]) -> Iterator[Case]:
-    """The cases of these sections whose inputs can be made here."""
+    """Yield the cases of these sections whose inputs can be made here."""
     for name in sections:
         yield from (case for case in _MAKERS[name](loads, sizes) if case.loads)
 
 
 def _rows(sizes: Sizes) -> Iterator[tuple[str, str, str, str]]:
-    """(Name, work, format, tokenizer) of each row over many streams."""
+    """Yield (name, work, format, tokenizer) for each row with many streams."""
     for tokenizer in sizes.tokenizers:
         yield f"detokenize, {tokenizer}", "detokenize", "text", tokenizer
     yield "text to deltas, hermes", "parse", "hermes", "deepseek"

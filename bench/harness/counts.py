@@ -1,8 +1,8 @@
-"""Bytes a stream holds and allocations a token makes, in a process that `environment` prepares.
+"""Counts the bytes of a stream and the allocations per token, in a process that `environment` prepares.
 
-`PYTHONMALLOC=malloc` sends Python's objects to malloc too, so that mallinfo2 and a library that counts calls see native and
-Python memory alike. Objects that Python takes from its free lists (small tuples, lists, floats) are not seen. Without
-glibc's cache for each thread, what is freed counts as free.
+`PYTHONMALLOC=malloc` makes Python's objects use malloc too, so that mallinfo2 and a library that counts calls see both
+native and Python memory. Objects from Python's free lists (small tuples, lists, floats) are not counted. glibc's cache
+for each thread is off, so that freed memory counts as free.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LIBRARY = "UNSPOOL_BENCH_ALLOCATIONS"
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """What a worker's environment needs; builds the library, with a C compiler."""
+    """Return the variables that a worker's environment needs; builds the library with a C compiler."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         raise RuntimeError("there is no C compiler")
@@ -65,14 +65,14 @@ def _bytes_in_use() -> int:
 
 
 def _feed(streams: Streams, begin: int, end: int | None = None) -> None:
-    """All streams their tokens from one place to another, or to the end."""
+    """Feed all streams their tokens from one place to another, or to the end."""
     for i in range(begin, streams.places if end is None else end):
         for step in streams.steps:
             step(i)
 
 
 def of_work(work: Work, loads: list[Load]) -> dict[str, Any]:
-    """Bytes of a fresh stream and of one in the middle of its answer; allocations of a token in the second half."""
+    """Count the bytes of a new stream and of one at half of its answer, and allocations per token after that."""
     count = ctypes.CDLL(os.environ[LIBRARY]).unspool_bench_allocations
     count.restype = ctypes.c_ulong
     _feed(work(loads), 0)

@@ -1,8 +1,8 @@
-"""An engine without a model: it writes one text over and over, a token for each stream at each step.
+"""An engine without a model, which repeats one text: each step sends a token to each stream.
 
-It speaks llama.cpp's /completion and vLLM's /v1/completions, as far as a client with token ids uses them, and what
-`unspool serve --engine` asks first. `GET /sent` is the number of its events so far; `POST /hold` keeps further answers
-from their first token until `POST /go`.
+It has llama.cpp's /completion and vLLM's /v1/completions, as far as a client with token ids needs them, and the paths
+that `unspool serve --engine` requests first. `GET /sent` returns the number of its events so far. `POST /hold` delays
+the first token of further answers until `POST /go`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ CONTEXT = 1 << 24
 
 
 def event(kind: str, token: int, text: str) -> bytes:
-    """One event, as a chunk of HTTP."""
+    """Return an event as an HTTP chunk."""
     if kind == "vllm":
         choice = {"index": 0, "text": text, "logprobs": None, "finish_reason": None, "stop_reason": None}
         said: dict[str, Any] = {
@@ -36,7 +36,7 @@ def event(kind: str, token: int, text: str) -> bytes:
 
 
 def last_event(kind: str) -> bytes:
-    """The events after the last token, and the end of the body."""
+    """Return the events after the last token, and the end of the body."""
     if kind == "vllm":
         choice = {"index": 0, "text": "", "finish_reason": "length", "token_ids": []}
         usage = {"prompt_tokens": 20, "completion_tokens": 1}
@@ -60,10 +60,10 @@ def framed(data: bytes) -> bytes:
 
 
 class Engine:
-    """What all connections share: the events of the text, and who gets them.
+    """The state that all connections share: the events of the text, and the connections that get them.
 
     Args:
-        rate: Steps a second; 0: each answer is sent at once.
+        rate: Steps per second; 0: each answer is sent at once.
     """
 
     def __init__(self, kind: str, tokens: list[tuple[int, str]], tokenizer: Tokenizer, rate: float) -> None:
@@ -76,7 +76,7 @@ class Engine:
         self.holds = False
 
     async def run(self) -> None:
-        """The steps."""
+        """Run the steps."""
         loop = asyncio.get_running_loop()
         due_s = loop.time()
         while True:
@@ -88,7 +88,7 @@ class Engine:
 
 
 class Connection(asyncio.Protocol):
-    """One client; it sends its next request after the answer to the last."""
+    """The connection to a client, which sends a request only after the answer to its previous one."""
 
     HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 
@@ -152,7 +152,7 @@ class Connection(asyncio.Protocol):
         )
 
     def step(self) -> None:
-        """The next token, or the end."""
+        """Send the next token or the end."""
         engine = self.engine
         self.transport.write(engine.events[self.place % len(engine.events)])
         engine.sent += 1

@@ -1,4 +1,4 @@
-"""Figures that need no peer's process: import times, masks of a grammar, instructions."""
+"""Figures that need no peer's process: import times, grammar masks, instruction counts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def measure(names: list[str], program: Path | None) -> dict[str, Any]:
 
 
 def import_times() -> dict[str, float | str]:
-    """Milliseconds of CPU time that `import` takes in a new process, beyond a bare interpreter; else why it fails."""
+    """Return by package the milliseconds of CPU time that `import` adds to a new process, or why it fails."""
     found: dict[str, float | str] = {}
     with tempfile.TemporaryDirectory() as compiled:
         bare = _seconds("pass", compiled)
@@ -41,7 +41,7 @@ def import_times() -> dict[str, float | str]:
 
 
 def _seconds(code: str, compiled: str) -> float | None:
-    """CPU time of a process that runs this. The first run compiles the modules into a folder, and does not count."""
+    """Return the CPU time of a process that runs this. The first run, which compiles the modules, does not count."""
     best = None
     environment = {**os.environ, "PYTHONPYCACHEPREFIX": compiled}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -60,7 +60,7 @@ def _seconds(code: str, compiled: str) -> float | None:
 
 
 def masks() -> dict[str, Any]:
-    """Of bench/constrain.py, the rows of llguidance and of xgrammar over the same answer."""
+    """Return the rows of bench/constrain.py for llguidance and xgrammar with the same answer."""
     command = [sys.executable, str(BENCH / "constrain.py"), "--short"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -70,7 +70,7 @@ def masks() -> dict[str, Any]:
 
 
 def instructions(program: Path | None) -> dict[str, Any]:
-    """Counted now if there is a program, else what CI holds."""
+    """Return the instruction counts, measured now if there is a program, else those recorded for CI."""
     if program is None:
         return {**json.loads((BENCH / "instructions" / "figures.json").read_text()), "how": "recorded"}
     sys.path.insert(0, str(BENCH / "instructions"))

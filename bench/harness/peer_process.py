@@ -1,4 +1,4 @@
-"""A peer's process, seen from run.py."""
+"""Controls a peer's process from run.py."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-ANSWER_S = 120.0  # a peer that says nothing for so long is ended
+ANSWER_S = 120.0  # a peer that does not answer for this long is ended
 
 
 class PeerProcess:
-    """Starts worker.py for a peer; `hello` says its name and version, or why it is not there."""
+    """Starts worker.py for a peer; `hello` has its name and version, or why it is missing."""
 
     def __init__(self, name: str, environment: dict[str, str]) -> None:
         self.name = name
@@ -35,7 +35,7 @@ class PeerProcess:
         return self.hello["status"] == "ok"
 
     def ask(self, job: dict[str, Any]) -> dict[str, Any]:
-        """One job's answer."""
+        """Send a job and return its answer."""
         if self._process.poll() is not None:
             return {"status": "failed", "why": "its process has ended"}
         assert self._process.stdin is not None

@@ -1,4 +1,4 @@
-"""The plot of a run: µs a token by streams and by length, on log axes."""
+"""Plots a run: µs per token by number of streams and by length, on logarithmic axes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-# Okabe and Ito's colours, and a marker each, so that no one needs the colours.
+# Okabe and Ito's colours, each with its own marker for readers who cannot distinguish colours.
 STYLES = {
     "ours_batch": ("#000000", "o", 2.6),
     "ours": ("#D55E00", "o", 2.6),
@@ -32,7 +32,7 @@ PANELS = (
 
 
 def plot(results: dict[str, Any], path: Path, order: list[str]) -> None:
-    """Six panels with one scale of µs, as an SVG; says so if there is no matplotlib."""
+    """Write six panels with a common scale as an SVG; prints a note if matplotlib is not installed."""
     try:
         import matplotlib
 

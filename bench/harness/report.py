@@ -1,4 +1,4 @@
-"""The table of a run, as Markdown: one table, whose sections begin with a line of column names."""
+"""Writes a run as a Markdown table, each section of which begins with a line of column names."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 OURS = ("ours_batch", "ours_batch_each", "ours")
-WIDTH = 5  # columns of figures
+WIDTH = 5  # number of columns with figures
 LAST = "last ÷ first"
 TITLES = {
     "streams": "CPU µs a token; streams at once:",
@@ -16,7 +16,7 @@ TITLES = {
     "set-up": "Set-up, CPU µs for a stream",
     "memory": "Memory",
 }
-GROWS = ("streams", "growth", "worst", "threads")  # their last column is over the first
+GROWS = ("streams", "growth", "worst", "threads")  # their last column is the ratio of the last figure to the first
 MEMORY_COLUMNS = ["bytes, fresh", "bytes, half-way", "allocations a token"]
 LEGEND = """\
 In parentheses is the ratio to the first line of the same work. ✗: the answers are wrong, as said below the table. ?: not
@@ -32,7 +32,7 @@ class Section(NamedTuple):
 
 
 def markdown(results: dict[str, Any], order: list[str]) -> str:
-    """What was measured, how to read it, the table, and which answers were wrong."""
+    """Return the report: the measured cases, how to read it, the table, and the wrong answers."""
     peers = results["peers"]
     there = [f"{hello['label']} {hello['version']}".strip() for hello in peers.values() if _is_there(hello)]
     parts = [f"{results['machine']}. {results['minutes']} minutes.", f"Measured: {', '.join(there)}."]
@@ -83,7 +83,7 @@ def _rows(
     *,
     is_memory: bool,
 ) -> Iterator[Row]:
-    """A row for each work and peer; the first peer is the base of the ratios."""
+    """Yield a row for each work and peer; ratios are relative to the first peer."""
     by = {(cell["row"], cell["peer"], cell["column"]): cell for cell in cells}
     for row in dict.fromkeys(cell["row"] for cell in cells):
         names = [name for name in order if any((row, name, column) in by for column in columns)]
@@ -127,7 +127,7 @@ def _memory(cell: dict[str, Any] | None) -> list[str]:
 
 
 def number(value: float) -> str:
-    """Three digits that count."""
+    """Format a number with three significant digits."""
     if value >= 100:
         return f"{value:,.0f}"
     if value >= 10:
@@ -165,7 +165,7 @@ _OTHERS = {"import": _imports, "masks": _masks, "instructions": _instructions}
 
 
 def _wrong(cells: list[dict[str, Any]], peers: dict[str, Any]) -> list[str]:
-    """A line for each peer and work whose answers are wrong."""
+    """Return a line for each peer and work with wrong answers."""
     found: dict[tuple[str, str], list[str]] = {}
     for cell in cells:
         if cell["status"] == "wrong":

@@ -1,4 +1,4 @@
-"""Many clients that read event streams and do nothing else, in a process of their own."""
+"""Many clients in a separate process, which only read event streams."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def request(path: str, body: Any) -> bytes:
-    """A POST of JSON."""
+    """Return a POST request with a JSON body."""
     data = json.dumps(body).encode()
     return (
         b"POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
@@ -23,10 +23,10 @@ def request(path: str, body: Any) -> bytes:
 
 
 class Client(asyncio.Protocol):
-    """Sends one request on a connection of its own.
+    """Sends one request on its own connection.
 
     Attributes:
-        first: Done when the first token's event is there; its result is the time.
+        first: A future that is done when the first token's event arrives; its result is the time.
     """
 
     def __init__(self, request: bytes, mark: bytes) -> None:
@@ -53,7 +53,7 @@ class Client(asyncio.Protocol):
 
 
 async def open_all(port: int, data: bytes, mark: bytes, count: int) -> list[Client]:
-    """So many connections with this request, fifty at a time."""
+    """Open `count` connections with this request, fifty at a time."""
     loop = asyncio.get_running_loop()
     clients: list[Client] = []
     for begin in range(0, count, 50):
@@ -67,7 +67,7 @@ async def open_all(port: int, data: bytes, mark: bytes, count: int) -> list[Clie
 
 async def keep_open(port: int, data: bytes, mark: bytes, count: int, waits: bool) -> None:
     clients = await open_all(port, data, mark, count)
-    if waits:  # for tokens
+    if waits:  # for the first tokens
         await asyncio.gather(*(client.first for client in clients))
     print("open", flush=True)
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)

@@ -1,4 +1,4 @@
-"""Imports the parsers of a server without what the server needs: a GPU's libraries, its engine."""
+"""Imports a server's parsers without the server's dependencies, such as GPU libraries and its engine."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def root_of(package: str, inside: str) -> Path:
-    """The folder on the path that holds a package; ImportError if there is none."""
+    """Return the folder on the path that holds a package; raises ImportError if there is none."""
     for entry in sys.path:
         if (Path(entry) / package / inside).is_dir():
             return Path(entry)
@@ -17,7 +17,7 @@ def root_of(package: str, inside: str) -> Path:
 
 
 def skip_inits(root: Path, packages: tuple[str, ...]) -> None:
-    """Makes packages importable without running their `__init__`."""
+    """Make packages importable without running their `__init__`."""
     for name in packages:
         if name not in sys.modules:
             module = types.ModuleType(name)
@@ -26,7 +26,7 @@ def skip_inits(root: Path, packages: tuple[str, ...]) -> None:
 
 
 def stand_in(modules: tuple[str, ...]) -> None:
-    """Modules that are imported and never used."""
+    """Replace modules that are imported but never used."""
     for name in modules:
         if name not in sys.modules:
             sys.modules[name] = _Anything(name)

