@@ -78,7 +78,7 @@ class Worker:
     def _measure(self, work: Work, kinds: list[Any], loads: list[Any], job: dict[str, Any]) -> dict[str, Any]:
         """Return the minimum of as many passes as the job has time for.
 
-        A single stream reads all kinds of input in turn, because the processor's branch predictor would learn a short one.
+        A single stream reads all kinds of input in turn, because the processor would learn a short one.
         """
         verdict = self._verdict(work, kinds, job)
         clock = time.perf_counter if job.get("clock") == "wall" else time.process_time

@@ -26,7 +26,7 @@ _MAX_PENDING_STEPS = 2
 _MANY_IDS_A_STEP = ("assistant_model", "prompt_lookup_num_tokens", "assistant_early_exit")
 
 # A method of transformers' GenerationMixin. A processor that is passed to `generate` runs after the penalties,
-# and `output_logits` keeps the scores of every step: 600 KB a token for 150,000 ids.
+# and `output_logits` keeps the scores of every step: 600 KB per token for 150,000 ids.
 _PROCESSORS = "_get_logits_processor"
 
 

@@ -38,7 +38,7 @@ class ModelRun(Generic[A]):
         prompt_tokens: The number of ids in the prompt; 0 until it is read.
         cached_tokens: How many of them were in a prefix cache; None: unknown.
         broken_off: The finish reason if the model did not end by itself.
-        traced: What OpenTelemetry records of the request; None: nothing.
+        traced: The attributes that OpenTelemetry records; None: nothing is recorded.
     """
 
     #: Why unspool's prefill has not run the prompt.

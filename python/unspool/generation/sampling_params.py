@@ -76,7 +76,7 @@ class SamplingParams(Record):
         presence_penalty: -2 to 2, subtracted from a token's logit if it has been generated; 0 is off.
         frequency_penalty: -2 to 2, subtracted from a token's logit for each time that it has been generated; 0 is off.
         repetition_penalty: Above 0; logits of tokens that are already in the text are divided by it; 1 is off.
-        seed: 0 to 2**64 - 1; the same seed gives the same tokens.
+        seed: 0 to 2**64 - 1; the same seed produces the same tokens.
         n: Number of answers, 1 or more.
         stop: One or several texts that end the answer; kept as a tuple. None means no text.
         include_stop: Whether the stop string that ends the answer is part of it.

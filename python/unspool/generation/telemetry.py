@@ -58,7 +58,7 @@ class Traced:
 
     Attributes:
         operation: "chat" or "text_completion".
-        provider: What runs the model, such as "transformers" or "vllm".
+        provider: The software that runs the model, such as "transformers" or "vllm".
         is_elsewhere: Whether it runs in another process.
     """
 

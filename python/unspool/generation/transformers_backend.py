@@ -18,7 +18,7 @@ __all__ = ["ask_criteria", "generate_with_transformers"]
 
 # An end id that no vocabulary has; None would select the model's own end id.
 _NO_ID = 2**31 - 1
-# Neutral values of all sampling options: transformers 4 warns about others in a generation config for a greedy call.
+# The sampling options' defaults: transformers 4 warns if a generation config has others in a greedy call.
 _GREEDY = {"temperature": 1.0, "top_k": 50, "top_p": 1.0, "min_p": None, "typical_p": 1.0}
 
 

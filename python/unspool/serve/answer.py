@@ -184,7 +184,7 @@ class Answer:
         return pulses(stream, options.keep_alive_s, options.flush_ms / 1000 if self._request.stream else 0.0)
 
     def _start(self) -> DeltaStream:
-        """Render the template and start the model; in a thread."""
+        """Render the template and start the model; runs in a thread."""
         request, options = self._request, self._state.options
         if self._has_schemas:
             check_schemas(request)

@@ -47,7 +47,7 @@ class ApiServer:
             while the server already answers /liveness.
         max_workers: Maximum number of answers that are generated at a time.
         options: All other settings.
-        routes: Further routes of Starlette's, after the API's own.
+        routes: Further Starlette routes, after the API's own.
 
     Raises:
         ArgumentError: There is no model.
@@ -88,7 +88,7 @@ class ApiServer:
             port: The port; 0: a free one, which the property `port` returns.
             metrics_port: A second port that serves the metrics to Prometheus; None: the port after `port`; -1:
                 none, the metrics are only at /metrics.
-            log_level: uvicorn's: "critical", "error", "warning", "info", "debug" or "trace".
+            log_level: uvicorn's log level: "critical", "error", "warning", "info", "debug" or "trace".
             ssl_keyfile, ssl_certfile: PEM files, for HTTPS.
 
         Raises:

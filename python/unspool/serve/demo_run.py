@@ -59,5 +59,5 @@ class DemoRun(ModelRun[Answers]):
         return "a demo"
 
     def prompt_of(self, row: int) -> str:
-        """The end of the prompt that the answer's case has."""
+        """Return the end of the prompt in the answer's case."""
         return self.setups[row].options.get("prompt") or ""

@@ -22,7 +22,7 @@ __all__ = ["INPUTS", "InferenceParameters", "read_inference_request"]
 #: The possible names of a request's only input, with their datatypes.
 INPUTS = {"prompt": ("BYTES",), "messages": ("BYTES",), "input_ids": ("INT64", "INT32")}
 
-# Parameters that are text; all others may be JSON in a text, since a gRPC parameter cannot be a list or an object.
+# Parameters that are text; all others may be JSON in a text, since gRPC has no fractions, lists or objects.
 _TEXTS = ("tool_parser", "reasoning_parser", "reasoning_effort", "guided_regex", "guided_grammar", "grammar")
 # Parameters that are text unless they begin like a JSON list or object.
 _TEXTS_OR_JSON = ("stop", "tool_choice")

@@ -62,7 +62,7 @@ class Preparing:
         """Run a job in a thread and return its result.
 
         Args:
-            discard: Called with a result that nobody waits for any more.
+            discard: Called with the result of an abandoned job.
 
         Raises:
             ApiError: 504, the job takes too long; 503, too many threads are lost.

@@ -104,7 +104,7 @@ class ResponseCustom(CustomPart, tag_field="type", tag="custom", kw_only=True):
 
 
 class Namespace(Wire, tag_field="type", tag="namespace", kw_only=True):
-    """Tools of one namespace; a call names it beside the tool."""
+    """The tools of a namespace; a call names the namespace and the tool."""
 
     name: str
     description: str | None = None

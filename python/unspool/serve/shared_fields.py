@@ -46,7 +46,7 @@ class SamplingFields(ConstraintFields, kw_only=True):
     repetition_penalty: Annotated[float, Meta(gt=0)] | None = None
     seed: Annotated[int, Meta(ge=0)] | None = None
     max_reasoning_tokens: _Budget | None = None
-    thinking_token_budget: _Budget | None = None  # vLLM's name for it
+    thinking_token_budget: _Budget | None = None  # vLLM's name for the same limit
     min_tokens: Annotated[int, Meta(ge=0)] | None = None
     stop_token_ids: list[int] | None = None
     include_stop_str_in_output: bool | None = None

@@ -37,7 +37,7 @@ class TokenizeRequest:
     Attributes:
         model: The model's name; None: the only model.
         prompt: A text, token ids, or messages, which the chat template renders with `tools`.
-        adds_special_tokens: Whether a text gets the tokens that the tokenizer puts around it.
+        adds_special_tokens: Whether to add the tokenizer's special tokens around a text.
         wants_texts: Whether each token's text is returned too.
     """
 

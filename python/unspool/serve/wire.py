@@ -174,7 +174,7 @@ def _accept(value: Any, shape: _Shape, path: str) -> Any:
             if item is None:
                 continue
             if shape.known is not None and name not in shape.known:
-                # `models` beside `model` is another field.
+                # A field like `models` is not a misspelling of `model` if both are present.
                 _ignore_unknown(_join(path, name), name, shape.known - value.keys())
             elif inner is None:
                 found[name] = item

@@ -36,7 +36,7 @@ class Messages:
 
     @property
     def around_content(self) -> tuple[str, str, str] | None:
-        """The prompt's end, and the texts before and after the content; None if the template does not write the content."""
+        """The prompt's end, and the texts before and after the content; None if the content is not written."""
         if self.content is None or CONTENT not in self.content.text:
             return None
         before, _, after = self.content.text.partition(CONTENT)

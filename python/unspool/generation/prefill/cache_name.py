@@ -34,7 +34,7 @@ def cache_name(function: Callable[..., Any]) -> str | None:
         return default
     for name in (default, *CACHE_NAMES):
         if name in parameters:
-            # XLM and Flaubert have a `cache` that is a dict of their own.
+            # In XLM and Flaubert, `cache` is a dict of another kind.
             return None if "dict" in str(parameters[name].annotation).lower() else name
     takes_any = any(item.kind is inspect.Parameter.VAR_KEYWORD for item in parameters.values())
     return default if takes_any else None

@@ -28,7 +28,7 @@ class ForwardCaller:
         missing_reason: Why there is no forward; None if there is one.
         names: The arguments that forward names; None if it cannot be inspected.
         takes_any: Whether forward has `**kwargs`, or cannot be inspected.
-        cache_name: Forward's name for the cache; None if it takes none.
+        cache_name: Forward's name for the cache; None if it has no such argument.
     """
 
     def __init__(self, model: Any) -> None:

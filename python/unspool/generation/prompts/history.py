@@ -41,7 +41,7 @@ class HistoryForm:
     """The form in which a chat template reads a conversation.
 
     Attributes:
-        shape: The shape of calls, and where the reasoning is.
+        shape: The shape of calls, and the place of the reasoning.
         reasoning_fields: The names under which the reasoning is passed.
         has_parts: Whether contents are lists of parts.
         has_short_ids: Whether ids of calls are nine letters and digits, as Mistral's templates require.

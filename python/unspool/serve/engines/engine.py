@@ -21,7 +21,7 @@ class EngineRequest:
     """A request to an engine for one answer; n answers are n requests with the same prompt.
 
     Attributes:
-        prompt_ids: The prompt. None: the tokenizer is not known here, and the engine reads `prompt_text`.
+        prompt_ids: The prompt as ids; None: the tokenizer is unknown here, and the engine reads `prompt_text`.
         prompt_text: The prompt as text, for an engine that reads no ids; None if there are `prompt_ids`.
         adds_special_tokens: Whether the engine adds the special tokens that begin a prompt to `prompt_text`.
         wants_text: Whether the answer is read as text, because its ids cannot be decoded here.
