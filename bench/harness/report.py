@@ -16,7 +16,7 @@ TITLES = {
     "set-up": "Set-up, CPU µs for a stream",
     "memory": "Memory",
 }
-GROWS = ("streams", "growth", "worst", "threads")  # their last column is the ratio of the last figure to the first
+GROWS = ("streams", "growth", "worst", "threads")  # last column: ratio of last to first figure
 MEMORY_COLUMNS = ["bytes, fresh", "bytes, half-way", "allocations a token"]
 LEGEND = """\
 In parentheses is the ratio to the first line of the same work. ✗: the answers are wrong, as said below the table. ?: not

@@ -44,7 +44,7 @@ class Rows(Answers):
         self._ended_by_eos = [False] * len(streamers)
         self._step_count = 0
         self._cuts: dict[int, int] = {}  # maximum number of ids, by row
-        self._last_steps: dict[int, int] = {}  # last step of rows that a caller's stopping criterion has ended
+        self._last_steps: dict[int, int] = {}  # last step of rows that a caller's criterion ended
         self._takes_prompt = True
         self._flush_tokens, self._flush_s = flush_tokens, flush_ms / 1000
         self._gathered: list[list[int]] = [[] for _ in streamers]

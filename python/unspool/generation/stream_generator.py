@@ -124,7 +124,7 @@ class StreamGenerator:
         self._encoder = PromptEncoder(model, tokenizer, processor, renderer)
         self._batch = self._make_batch(cache_tokens)
         with contextlib.suppress(VocabularyError):  # `stream` raises it
-            from_tokenizer(tokenizer)  # now, since it is too slow for the first stream, which may be on an event loop
+            from_tokenizer(tokenizer)  # too slow for the first stream, which may be on an event loop
 
     def stream(
         self,

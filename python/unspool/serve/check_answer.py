@@ -107,7 +107,7 @@ def _check(text: str, schema: Mapping[str, Any] | None, what: str, param: str) -
         raise _misfit(f"{what} is not JSON: {error}", text, param) from None
     try:
         violations = check(value, schema)
-    except ArgumentError as error:  # an error in a part that no grammar expresses, so it was not found earlier
+    except ArgumentError as error:  # in a part that no grammar expresses, so not found earlier
         _log.warning("a schema is not compared with the answer: %s", shortened(str(error)))
         return
     for violation in violations:

@@ -127,7 +127,7 @@ class _Prefill:
         length = 0 if cache is None else cache_length(cache)
         self._cached = self._position = length or 0
         self._run_count = 0
-        self._is_touched = False  # whether a forward has received the cache, and may have changed it even if it failed
+        self._is_touched = False  # whether a forward, even a failed one, may have changed the cache
         self._problem: str | None = None
         if strategy is None:
             self.refuse(NO_LANE)
