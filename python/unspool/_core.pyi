@@ -34,9 +34,9 @@ def format_words() -> str:
     """Return every word of the format notation with its meaning, as JSON."""
 
 def sign_thought(text: str) -> str:
-    """Return the signature that wires send after a thought: 24 characters, valid Base64.
+    """Return the signature that the protocols send after reasoning: 24 characters of valid Base64.
 
-    It shows that the text has changed, white space aside. It is no proof of who wrote it.
+    If the text changes in more than white space, its signature no longer matches. It does not prove who wrote the text.
     """
 
 def _key_of(value: Any) -> bytes | None: ...
@@ -49,19 +49,19 @@ def _find_pattern(pattern: str, pieces: Sequence[str]) -> tuple[int, int, dict[s
 
 @final
 class Edge:
-    """A literal text of a pattern, with its white space decided. See csrc/format/edge.h.
+    """A literal text between two holes of a pattern. See csrc/format/edge.h.
 
-    The white space beside a tag is free: a model may omit it. A word keeps its own.
+    The white space beside a tag is optional: a model may omit it. The white space beside a word is required.
     """
 
     def __init__(self, literal: str = "") -> None: ...
     @property
     def literal(self) -> str:
-        """All of it, as the pattern writes it."""
+        """The whole literal, as written in the pattern."""
 
     @property
     def before(self) -> str:
-        """The white space before the text. All of a blank literal is `after`."""
+        """The white space before the text; empty if the literal is blank: `after` then holds all of it."""
 
     @property
     def text(self) -> str:
@@ -89,7 +89,7 @@ class Edge:
 
     @property
     def is_blank(self) -> bool:
-        """Whether it is white space alone."""
+        """Whether it is only white space."""
 
     @property
     def is_fence(self) -> bool:
@@ -108,17 +108,17 @@ class Edge:
         """Whether its text ends with a tag."""
 
     def without(self, prefix: str) -> Edge:
-        """The literal without this text at its beginning."""
+        """Return the literal without this prefix; unchanged if it does not begin with it."""
 
     def after_any(self, written: Sequence[str]) -> Edge:
-        """The literal without what one of these texts has written of it already."""
+        """Return the rest of the literal after the longest beginning of it that one of these texts ends with."""
 
     def is_begun_by(self, written: str) -> bool:
-        """Whether the written text begins as this closer does, for more than one tag."""
+        """Whether the written text and this closer have the same beginning, of more than one tag."""
 
 @final
 class Hole:
-    """A place in a pattern: `${value:xml,python}` has the kind "value" and two options."""
+    """A placeholder in a pattern: `${value:xml,python}` has the kind "value" and two options."""
 
     @property
     def kind(self) -> str:
@@ -134,15 +134,15 @@ class Hole:
 
 @final
 class Repeat:
-    """Any number of the same items, with a separator between them."""
+    """A part of a pattern that may occur any number of times, with a separator between the occurrences."""
 
     @property
     def items(self) -> tuple[_Item, ...]:
-        """The parts of one item."""
+        """The parts of one occurrence."""
 
     @property
     def separator(self) -> Edge:
-        """The text between two items."""
+        """The text between two occurrences."""
 
 _Item = Edge | Hole | Repeat
 
@@ -200,7 +200,7 @@ class ParameterShape:
 
     @property
     def between(self) -> tuple[tuple[str, ...], ...]:
-        """The tags after the key and after the type, without the markup around the value."""
+        """The tags after the key, and those after the type, without the markup around the value."""
 
     @property
     def key_stop(self) -> str:
@@ -212,7 +212,7 @@ class ParameterShape:
 
     @property
     def has_type(self) -> bool:
-        """Whether the type of the value is written too."""
+        """Whether the parameter also states the type of its value."""
 
     @property
     def is_element(self) -> bool:
@@ -220,11 +220,11 @@ class ParameterShape:
 
     @property
     def is_verbatim(self) -> bool:
-        """Whether it holds strings, written without quotes or escapes."""
+        """Whether this way is for strings, written without quotes or escapes."""
 
     @property
     def is_json(self) -> bool:
-        """Whether it holds values that are not strings, written as JSON."""
+        """Whether this way is for values that are not strings, written as JSON."""
 
     @property
     def is_python(self) -> bool:
@@ -248,7 +248,7 @@ class ObjectShape:
 
     @property
     def keys(self) -> tuple[tuple[str, str], ...]:
-        """Each key of the object with the kind of its hole."""
+        """(key, kind of its hole) for each key of the object."""
 
     @property
     def name_is_key(self) -> bool:
@@ -280,7 +280,7 @@ class CallShape:
 
     @property
     def list_open(self) -> Edge | None:
-        """The bracket of a list of calls, with the white space beside it."""
+        """The opening bracket of a list of calls, with the white space beside it."""
 
     @property
     def list_close(self) -> Edge | None:
@@ -288,19 +288,19 @@ class CallShape:
 
     @property
     def inside(self) -> tuple[_Item, ...]:
-        """One call."""
+        """The parts of one call."""
 
     @property
     def separator(self) -> Edge | None:
-        """What is between two calls in one body; None if a body has one call."""
+        """The text between two calls in one body; None if a body has only one call."""
 
     @property
     def shortest_close(self) -> Edge:
-        """The shortest closer of the alternatives that differ in their end alone."""
+        """The shortest closer among the alternatives that differ only in their end."""
 
     @property
     def joiner(self) -> str:
-        """What the longest of these alternatives has after it: it stands between two calls."""
+        """The text between two calls: the longest of these alternatives has it after the shortest closer."""
 
     @property
     def name_stop(self) -> str:
@@ -312,7 +312,7 @@ class CallShape:
 
     @property
     def holds_id(self) -> bool:
-        """Whether the id stands before the arguments."""
+        """Whether the id comes before the arguments."""
 
     @property
     def body(self) -> str:
@@ -336,7 +336,7 @@ class FormShape:
 
     @property
     def recipient(self) -> str | None:
-        """The text before the tool's name in a header; None if these calls bring their own header."""
+        """The text before the tool's name in a header of its own; None if these calls have no such header."""
 
     @property
     def is_bare(self) -> bool:
@@ -356,19 +356,19 @@ class HeaderShape:
 
 @final
 class FreeTextWords:
-    """The words that free text of a grammar must not hold, because the parser looks for them."""
+    """The words that a grammar must exclude from free text, because the parser looks for them."""
 
     @property
     def content(self) -> tuple[str, ...]:
-        """Those that count in content."""
+        """The words that the parser looks for in content."""
 
     @property
     def value(self) -> tuple[str, ...]:
-        """Those of `content`, and those that count in a tagged value."""
+        """The words of `content`, and those that the parser looks for in a tagged value."""
 
 @final
 class Shape:
-    """What the patterns of a format mean, decided once. It holds what a model writes, in order."""
+    """The meaning of a format's patterns, as the parts that a model writes."""
 
     @property
     def turn(self) -> tuple[str, ...]:
@@ -392,7 +392,7 @@ class Shape:
 
     @property
     def quote(self) -> TextShape | None:
-        """What is around strings among bare keys."""
+        """The markup around strings in objects whose keys have no quotes."""
 
     @property
     def header(self) -> HeaderShape | None:
@@ -436,7 +436,7 @@ class ReasoningFacts:
 
 @final
 class HeaderFacts:
-    """Markup with its own end; its content may decide what follows."""
+    """Markup with a closer of its own; its content may decide what follows."""
 
     @property
     def openers(self) -> tuple[str, ...]:
@@ -444,11 +444,11 @@ class HeaderFacts:
 
     @property
     def closers(self) -> tuple[str, ...]:
-        """The markers after it."""
+        """The markers after the header."""
 
     @property
     def names_tool(self) -> bool:
-        """Whether it holds the name of the called tool."""
+        """Whether the header contains the name of the called tool."""
 
     @property
     def is_inline(self) -> bool:
@@ -464,7 +464,7 @@ class CallFacts:
 
     @property
     def closers(self) -> tuple[str, ...]:
-        """The markers after it."""
+        """The markers after the call."""
 
     @property
     def bare(self) -> Literal["", "start", "line", "section"]:
@@ -472,7 +472,7 @@ class CallFacts:
 
     @property
     def first_letters(self) -> str:
-        """The letters that such a call can begin with; "" for any."""
+        """The letters that a call without an opener can begin with; "" for any."""
 
     @property
     def after_header(self) -> bool:
@@ -539,9 +539,9 @@ class FormatFacts:
         """The style of call ids that the model's template requires."""
 
 class FormatSource:
-    """A format as its file describes it: the keys, their patterns and what these compile to.
+    """A format as its file describes it: the keys, their patterns and the result of compiling them.
 
-    Immutable. Two sources are equal if their keys are.
+    Immutable. Two sources are equal if their keys are equal.
     """
 
     @overload
@@ -558,7 +558,11 @@ class FormatSource:
 
     @overload
     def __init__(self, *, name: str, patterns: Mapping[str, Sequence[str]]) -> None:
-        """Compile patterns that no file has. Raises FormatError."""
+        """Compile patterns that are not in a file.
+
+        Raises:
+            FormatError: The patterns are invalid.
+        """
 
     @overload
     def __init__(self, other: FormatSource) -> None: ...
@@ -568,7 +572,7 @@ class FormatSource:
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The models that write it."""
+        """The models that use the format."""
 
     @property
     def aliases(self) -> tuple[str, ...]:
@@ -596,7 +600,7 @@ class FormatSource:
 
     @property
     def patterns(self) -> dict[str, tuple[str, ...]]:
-        """For each key, its alternatives: text as the model writes it, with holes."""
+        """The alternatives of each key: text as the model writes it, with holes."""
 
     @property
     def shape(self) -> Shape:
@@ -631,7 +635,7 @@ class FormatSource:
         """Whether all output is content."""
 
     def with_reasoning(self, other: FormatSource | None) -> Self:
-        """Return the format with another one's reasoning in place of its own; None: without reasoning."""
+        """Return a copy that has the reasoning of `other` instead of its own; None: no reasoning."""
 
 @final
 class Vocabulary:
@@ -717,7 +721,7 @@ class Vocabulary:
         """The id of the added token with this text."""
 
     def token_bytes(self, id: int) -> bytes:
-        """The bytes of the token in the middle of a text; empty for unknown ids."""
+        """The bytes that the token has in the middle of a text; empty for unknown ids."""
 
     @property
     def added_tokens(self) -> dict[int, str]:
@@ -730,7 +734,8 @@ class Detokenizer:
     Args:
         vocabulary: A Vocabulary, or a tokenizer to compile.
         skip_special_tokens: Whether to omit special tokens.
-        stop: Stop strings. The match that begins first ends the text; if several begin there, the longest.
+        stop: Stop strings. The match that begins first ends the text; if several begin at the same place, the
+            longest one counts.
         include_stop: Whether the stop string is part of the text.
         exact: Match Hugging Face exactly on runs of byte-fallback tokens that are not valid UTF-8. Such a run
             is then held back.
@@ -761,8 +766,8 @@ class Detokenizer:
             ids: An int, or n ids (n may be 0) as a list, tuple, range, or one-row integer array or tensor.
 
         Returns:
-            Text, possibly empty. At most 3 bytes of an unfinished UTF-8 character are held back, and whatever
-            may begin a stop string.
+            Text, possibly empty. At most 3 bytes of an unfinished UTF-8 character are held back, as is text
+            that may begin a stop string.
 
         Raises:
             TypeError: `ids` are not integers.
@@ -811,7 +816,7 @@ class Detokenizer:
 
 @final
 class OtherFamilies:
-    """The ways of other families to write a call (`also`). Immutable; shared by all streams."""
+    """The ways in which other families write calls (`also`). Immutable; shared by all streams."""
 
     def __init__(self, sources: Sequence[FormatSource], unmarked: FormatSource | None = None) -> None:
         """Compile the families, in the order in which they are preferred.
@@ -825,7 +830,7 @@ class OtherFamilies:
 
     @property
     def names(self) -> list[str]:
-        """The families. One that writes calls exactly as an earlier one is left out."""
+        """The names of the families. A family that writes calls exactly as an earlier one does is omitted."""
 
 @final
 class Format:
@@ -855,12 +860,13 @@ class Format:
             tool_choice: The output may be the bare arguments of this tool; empty: no tool.
             reasoning: The format that reasoning is read with. True: this one; False: none.
             tool_calls_in_reasoning: "auto", "keep" or "end"; empty: the patterns decide.
-            unmarked_calls: A JSON object, or a list of Python calls, without markers is a call if it matches a tool.
+            unmarked_calls: Whether a JSON object or a list of Python calls without markers is a call if it
+                matches a tool.
             others: The other families whose calls count too.
 
         Raises:
             FormatError: The markers take too much memory.
-            ArgumentError: Trust is strict, and no marker that opens a call is a token.
+            ArgumentError: `trust` is "strict", and no marker that opens a call is a token.
         """
 
     @staticmethod
@@ -888,10 +894,11 @@ class Format:
         """Whether output that follows this prompt starts inside reasoning."""
 
     def end_of_prompt(self, prompt: str) -> str:
-        """The shortest end of a prompt that has the marker of its last turn; without one, the tags at its very end.
+        """Return the shortest suffix of a prompt that has the marker of its last turn.
 
-        An answer is read after it as after the whole prompt, except where the format has no marker of a turn and the
-        prompt has opened something earlier.
+        Without such a marker, return the tags at the prompt's end. Parsing an answer after the suffix has the same
+        result as after the whole prompt, unless the format has no turn marker and an earlier part of the prompt has
+        opened something.
         """
 
     def ends_reasoning(self, text: str, before: str = "") -> bool:
@@ -1179,8 +1186,8 @@ class WireWriter:
         created: Creation time in Unix seconds. None: now.
         n: The number of answers; must be 1 for responses and messages.
         stream: False: `body` returns the whole response, and nothing is written before.
-        sse: True: server-sent events. False: one JSON object per line, without what only event streams have; in
-            google's protocol, a JSON array of the objects.
+        sse: True: server-sent events. False: one JSON object per line, without the parts that only event
+            streams have; in google's protocol, a JSON array of the objects.
         include_usage: Send the usage in a chunk of its own (chat_completions, completions) or with the
             last response (open_inference). The other protocols always send it.
         reasoning_field: The field that holds reasoning in chat deltas and messages; overrides the deltas'
@@ -1194,12 +1201,12 @@ class WireWriter:
             …).
         incomplete_calls: "forward" writes what was read of a call that is cut off or malformed. "withhold"
             omits such calls, and writes each other call in one piece once it is complete.
-        custom_tools: Names of tools of type "custom". Their calls are written as the protocols (chat_completions and
-            responses) write those: with the text of their argument `input`.
-        namespaces: Of the responses protocol: the namespace of a tool and its name there, by the name that the model
-            sees. Calls have both.
-        stream_arguments: Whether google's protocol writes a call's arguments as they come, in `partialArgs`, which
-            has no empty lists and objects. False: it writes a call when it is complete.
+        custom_tools: Names of tools of type "custom". chat_completions and responses write their calls as calls
+            of custom tools, with the text of the argument `input`.
+        namespaces: For the responses protocol: maps the name that the model sees to the tool's (namespace,
+            name). Calls contain both.
+        stream_arguments: Whether google's protocol streams a call's arguments, in `partialArgs`, which cannot
+            express empty lists and objects. False: a call is written when it is complete.
 
     Raises:
         ArgumentError: An option has an invalid value, or `extra` sets a member that the writer itself writes.
@@ -1372,7 +1379,7 @@ class WireWriter:
 
     @property
     def has_begun(self) -> bool:
-        """Whether the response has begun. An error before that can be sent as a response of its own."""
+        """Whether the response has begun. Before that, an error can still be sent as a response of its own."""
 
     @property
     def has_ended(self) -> bool:
