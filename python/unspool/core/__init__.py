@@ -1,1 +1,1 @@
-"""What the native core takes and gives: formats, vocabularies and streams."""
+"""The inputs and outputs of the native core: formats, vocabularies and streams."""

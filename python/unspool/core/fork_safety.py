@@ -10,7 +10,7 @@ __all__ = ["ForkSafeLock", "in_child"]
 
 
 def in_child(reset: Callable[[], None]) -> None:
-    """Call `reset` in each forked child from now on."""
+    """Register `reset` to be called in each child that is forked from now on."""
     if hasattr(os, "register_at_fork"):  # not on Windows
         os.register_at_fork(after_in_child=reset)
 

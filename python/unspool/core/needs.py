@@ -1,4 +1,4 @@
-"""Packages that only a part of unspool needs."""
+"""Imports of packages that only a part of unspool needs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["needs"]
 
 @contextmanager
 def needs(extra: str, *, only_if: str = "") -> Iterator[None]:
-    """Stands around the imports of an extra's packages: the error of a missing one says what to install."""
+    """Wrap the imports of an extra's packages, so that the error for a missing one names what to install."""
     try:
         yield
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""Shows in a terminal that a command is at work."""
+"""Progress displays for commands in a terminal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 @contextmanager
 def spinner(what: str) -> Iterator[None]:
-    """A spinner on standard error, if that is a terminal; it is gone afterwards."""
+    """Show a spinner on standard error, if that is a terminal, and remove it afterwards."""
     with needs("cli"):
         from rich.console import Console
     console = Console(stderr=True)
@@ -27,7 +27,7 @@ def spinner(what: str) -> Iterator[None]:
 
 
 def progress_bar(items: Sequence[T], what: str) -> Iterable[T]:
-    """The items, with a bar on standard error if that is a terminal and they are several."""
+    """Return the items; iterating shows a progress bar if there are several and standard error is a terminal."""
     with needs("cli"):
         from rich.console import Console
         from rich.progress import track

@@ -1,4 +1,4 @@
-"""What was made last, found again by what it was made from."""
+"""A small cache of recent results, by the arguments that they were made from."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from unspool._core import Format, FormatSource, _find_key, _key_of
 
 __all__ = ["Recent"]
 
-#: The marshal version without references: what contains itself raises.
+#: The marshal version without references: a value that contains itself raises.
 _WITHOUT_REFERENCES = 2
 _MAX_BYTES = 1 << 18
 
 
 class Recent:
-    """The last few things made, each with its key as bytes.
+    """The last few results, each with its key as bytes.
 
-    A key is a tuple of plain data and formats. It finds what was made from the same: a key is another one if a list in
-    it has changed since, or has 1 for True (csrc/bindings/data_key.cpp).
+    A key is a tuple of plain data and formats. It finds a result if its values and their types are equal: a key differs
+    if a list in it has changed since, or has 1 instead of True (csrc/bindings/data_key.cpp).
 
-    Threads need no lock: the entries are replaced as a whole. If two threads do so at once, one entry is lost, and made
-    again.
+    Threads need no lock, because the tuple of entries is replaced as a whole. If two threads replace it at once, one
+    entry is lost and is made again later.
     """
 
     def __init__(self, size: int) -> None:
@@ -30,7 +30,7 @@ class Recent:
         self._size = size
 
     def find(self, key: tuple[Any, ...]) -> Any:
-        """Return what was made from this key; None if it is not kept."""
+        """Return the result for this key; None if it is not cached."""
         entries = self._entries
         place = _find_key(entries, key)
         if place < 0:
@@ -40,7 +40,7 @@ class Recent:
         return entries[place][1]
 
     def make(self, key: tuple[Any, ...], make: Callable[..., Any]) -> Any:
-        """Return what `make` makes of the key's parts, and keep it unless they hold other objects or are very large."""
+        """Call `make` with the key's parts and cache the result, unless they hold other objects or are very large."""
         copy = _copy(key)
         data = None if copy is None else _key_of(copy)
         if copy is None or data is None or len(data) > _MAX_BYTES:
@@ -48,7 +48,7 @@ class Recent:
         made = make(*copy)  # another thread may change the caller's lists meanwhile
         formats = tuple(
             part for part in copy if isinstance(part, (Format, FormatSource))
-        )  # addresses stay theirs
+        )  # kept alive, so that their addresses are not reused
         self._entries = ((data, made, formats), *self._entries[: self._size - 1])
         return made
 

@@ -22,46 +22,47 @@ R = TypeVar("R", bound="Record")
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Immutable data whose fields are checked against their annotations when it is made.
+    """Immutable data whose fields are checked against their annotations at construction.
 
     A field may be an int, float, str, bool, None, another `Record`, a `Sequence` or a `Mapping` of
-    these, a union of these, or `Any`. A bool is no number, an int is a float if one is wanted, and
-    sequences are kept as tuples. Floats are finite, but a field whose default is -inf may be -inf.
+    these, a union of these, or `Any`. A bool does not count as a number, an int is converted to a float
+    if the field is a float, and sequences become tuples. Floats must be finite; only a field whose
+    default is -inf may be -inf.
 
-    `from_dict(to_dict())` and `from_json(to_json())` give an equal record.
+    `from_dict(to_dict())` and `from_json(to_json())` return an equal record.
 
     Raises:
-        TypeError: A value is of the wrong type; the message names the field.
+        TypeError: A value has the wrong type; the message names the field.
         ArgumentError: A value is out of its range.
         UnknownOptionError: A field is unknown.
     """
 
     def __new__(cls: type[R], *_: Any, **values: Any) -> R:
-        """Refuse unknown fields before `__init__` does, whose error does not list the fields."""
+        """Reject unknown fields before `__init__` does, because its error does not list the fields."""
         _refuse_unknown(cls, values)
         return object.__new__(cls)
 
     def __post_init__(self) -> None:
-        cls: Any = type(self)  # for mypy, which takes a dataclass itself for not hashable
+        cls: Any = type(self)  # Any for mypy, which considers the dataclass not hashable
         hints = _annotations(cls)
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
             if value is None and field.default is None:
-                continue  # as most fields are
+                continue  # the most common case
             if not _is_default_infinity(field, value):
                 object.__setattr__(self, field.name, _read(hints[field.name], value, field.name))
         self._check()
 
     def _check(self) -> None:
-        """Raise ArgumentError if a value is out of its range; every subclass says its own."""
+        """Raise ArgumentError if a value is out of its range; subclasses override this."""
 
     def replace(self: R, **changes: Any) -> R:
-        """A copy with other values in some fields, checked as at construction."""
+        """Return a copy with some fields changed; the values are checked as at construction."""
         _refuse_unknown(type(self), changes)
         return dataclasses.replace(self, **changes)
 
     def to_dict(self) -> dict[str, Any]:
-        """Every field by its name: records as dicts, tuples as lists, -inf (as a default only) as None."""
+        """Return every field by its name: records as dicts, tuples as lists, a default of -inf as None."""
         return {
             field.name: None if _is_default_infinity(field, value) else _write(value)
             for field in dataclasses.fields(self)
@@ -70,11 +71,11 @@ class Record:
 
     @classmethod
     def from_dict(cls: type[R], mapping: Mapping[str, Any]) -> R:
-        """Read what `to_dict` gave; a field that is missing takes its default.
+        """Build a record from the result of `to_dict`; a missing field has its default.
 
         Raises:
-            ArgumentError: A key is no field of this record, or its value is out of range.
-            TypeError: `mapping` is no mapping, or a value is of the wrong type.
+            ArgumentError: A key is not a field of this record, or its value is out of range.
+            TypeError: `mapping` is not a mapping, or a value has the wrong type.
         """
         if not isinstance(mapping, Mapping):
             raise TypeError(f"{cls.__name__} is read from a mapping; found {_describe(mapping)}")
@@ -86,11 +87,11 @@ class Record:
         return cls(**values)
 
     def to_json(self) -> str:
-        """One JSON object: strict, without NaN or Infinity, in ASCII.
+        """Return the record as one strict JSON object in ASCII, without NaN or Infinity.
 
         Raises:
-            TypeError: A field that takes anything holds what JSON has no form for.
-            ArgumentError: Such a field holds a float that is not finite.
+            TypeError: A field of type `Any` has a value that JSON cannot express.
+            ArgumentError: A field of type `Any` has a float that is not finite.
         """
         cls: Any = type(self)
         for name, annotation in _annotations(cls).items():
@@ -100,11 +101,11 @@ class Record:
 
     @classmethod
     def from_json(cls: type[R], text: str) -> R:
-        """Read what `to_json` gave.
+        """Build a record from the result of `to_json`.
 
         Raises:
-            ArgumentError: The text is no strict JSON, repeats a key, or see `from_dict`.
-            TypeError: See `from_dict`.
+            ArgumentError: The text is not strict JSON or repeats a key, or `from_dict` raises it.
+            TypeError: `text` is not a str, or `from_dict` raises it.
         """
         if not isinstance(text, str):
             raise TypeError(f"text is {_describe(text)}; pass a str")
@@ -124,7 +125,7 @@ def require_at_least(key: str, value: float | None, least: int) -> None:
 
 
 def require_count(key: str, value: Any) -> None:
-    """Raise TypeError unless a value is an int, and no bool; ArgumentError if it is below 1."""
+    """Raise TypeError unless a value is an int and not a bool; ArgumentError if it is below 1."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError(f"{key} is {_describe(value)}; pass an integer")
     require_at_least(key, value, 1)
@@ -162,7 +163,7 @@ def _unique_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _read(annotation: Any, value: Any, key: str) -> Any:
-    """The value as a record keeps it, or TypeError."""
+    """Convert a value to the form in which a record stores it; raise TypeError if it does not fit."""
     is_union = get_origin(annotation) in (Union, types.UnionType)
     choices = get_args(annotation) if is_union else (annotation,)
     for choice in choices:
@@ -173,7 +174,7 @@ def _read(annotation: Any, value: Any, key: str) -> Any:
 
 
 def _fits(annotation: Any, value: Any) -> bool:
-    """Whether the outermost type is right; what is inside is read later."""
+    """Whether the outermost type fits; the items are checked later."""
     kind = get_origin(annotation) or annotation
     if kind is Any:
         return True
@@ -204,7 +205,7 @@ def _convert(annotation: Any, value: Any, key: str) -> Any:
         return value
     if kind is Sequence:
         (item_annotation,) = get_args(annotation)
-        # Long rows of ids are the common case, and `replace` reads them anew each time.
+        # Fast path for long rows of ids, which `replace` converts again each time.
         if item_annotation in (int, str, bool) and set(map(type, value)) <= {item_annotation}:
             return tuple(value)
         return tuple(_read(item_annotation, item, f"{key}[{index}]") for index, item in enumerate(value))
@@ -231,7 +232,7 @@ def _convert_mapping(key_annotation: Any, value_annotation: Any, mapping: Mappin
 
 
 def _freeze(value: Any) -> Any:
-    """Lists as tuples, so that what JSON gives back is equal; exact types only, others are opaque."""
+    """Convert lists to tuples, so that a record from JSON is equal. Subclasses of list, tuple and dict are kept."""
     if type(value) in (list, tuple):
         return tuple(_freeze(item) for item in value)
     if type(value) is dict:
@@ -250,7 +251,7 @@ def _write(value: Any) -> Any:
 
 
 def _require_json(value: Any, key: str) -> None:
-    """Refuse what JSON would lose: foreign objects, subclasses of tuple or dict, keys that are no text."""
+    """Reject values that JSON cannot restore: foreign objects, subclasses of tuple or dict, keys that are not str."""
     if type(value) is tuple:
         for index, item in enumerate(value):
             _require_json(item, f"{key}[{index}]")
@@ -268,7 +269,7 @@ def _describe(value: Any) -> str:
 
 
 def _name(annotation: Any) -> str:
-    """A type in words, for errors."""
+    """The name of a type, for errors."""
     kind = get_origin(annotation) or annotation
     if kind is types.NoneType:
         return "None"

@@ -1,4 +1,4 @@
-"""Whether a model's name can be a repository, checked before libraries retry for half a minute."""
+"""Checks whether a model's name can be a repository, before libraries retry for half a minute."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ __all__ = ["check_repository", "is_path"]
 
 
 def is_path(name: str) -> bool:
-    """Whether a name is written as a path, which no repository's name is."""
+    """Whether a name has the form of a path, which a repository's name never has."""
     return name.startswith((".", "~", os.sep)) or name.count("/") > 1 or "\\" in name
 
 
 def check_repository(name: str, suffixes: tuple[str, ...] = ()) -> None:
-    """Check the name of a model that is no file and no folder.
+    """Check the name of a model that is neither a file nor a folder.
 
     Args:
-        suffixes: Those of files that could have been meant.
+        suffixes: Suffixes of files; a name that ends with one is a missing file.
 
     Raises:
-        ArgumentError: It is a path, or it is not on this disk and the hub cannot be reached.
+        ArgumentError: The name is a path, or the repository is not cached and the hub cannot be reached.
     """
     if is_path(name) or name.endswith(suffixes):
         raise ArgumentError(f"there is no such file or folder: '{name}'")

@@ -1,4 +1,4 @@
-"""A lock that many may share, or one may have alone."""
+"""A lock that many threads can share, or one thread can hold alone."""
 
 from __future__ import annotations
 
@@ -10,22 +10,26 @@ from unspool.errors import ChannelCancelledError
 
 __all__ = ["SharedLock"]
 
-# Seconds between two looks at whether the consumer has left.
+# Seconds between two checks whether the consumer has left.
 _POLL_S = 0.02
 
 
 class SharedLock:
-    """A readers-writer lock for a model: generations without a hook share it, one with a hook has it alone."""
+    """A readers-writer lock for a model: generations without a hook share it; one with a hook holds it alone."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._shared_count = 0
         self._is_exclusive = False
-        self._waiting_exclusive = 0  # new shared holders wait for these, so that they get their turn
+        self._waiting_exclusive = 0  # new shared holders wait for these, so that exclusive ones are not starved
 
     @contextlib.contextmanager
     def hold(self, exclusive: bool, is_cancelled: Callable[[], bool]) -> Iterator[None]:
-        """Hold the lock; raises ChannelCancelledError if the consumer leaves before it is free."""
+        """Hold the lock.
+
+        Raises:
+            ChannelCancelledError: The consumer left before the lock was free.
+        """
         with self._changed:
             self._waiting_exclusive += exclusive
             try:

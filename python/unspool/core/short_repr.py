@@ -1,4 +1,4 @@
-"""`repr`s of bounded length: an object of a notebook or a log is one short line."""
+"""`repr`s of bounded length, so that an object in a notebook or a log is one short line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MARKS = 40  # room for quotes, escapes and the length
 
 
 def short_repr(text: str, most: int = _MOST_CHARACTERS) -> str:
-    """The `repr` of a text. Of a long one: its two ends and its length, outside of the quotes."""
+    """Return the `repr` of a text; for a long text, the `repr`s of its two ends, and its length."""
     if len(text) <= most:
         shown = repr(text)
         if len(shown) <= most + _MARKS:
@@ -28,7 +28,7 @@ def short_repr(text: str, most: int = _MOST_CHARACTERS) -> str:
 
 
 def short_list(items: Sequence[Any]) -> str:
-    """The first items, and how many more there are."""
+    """Return the first items, and the number of the others."""
     shown = [repr(item) for item in items[:_MOST_ITEMS]]
     if len(items) > _MOST_ITEMS:
         shown.append(f"… {len(items) - _MOST_ITEMS:,} more")
@@ -36,7 +36,7 @@ def short_list(items: Sequence[Any]) -> str:
 
 
 def short_fields(value: Any, names: Iterable[str], always: Iterable[str] = ()) -> str:
-    """A class's name, and those of the fields that are not empty."""
+    """Return a class's name and its fields, without those that are empty and not in `always`."""
     shown = []
     for name in names:
         field = getattr(value, name)
@@ -48,7 +48,7 @@ def short_fields(value: Any, names: Iterable[str], always: Iterable[str] = ()) -
 
 
 def describe(value: Any, names: Iterable[str]) -> str:
-    """A native class's name and some of its attributes. One that cannot be read at the moment is `…`."""
+    """Return a native class's name and some of its attributes; `…` for one that cannot be read at the moment."""
     shown = []
     for name in names:
         try:

@@ -1,4 +1,4 @@
-"""Untrusted text for the eye: bounded, and without characters that move a cursor or turn the direction."""
+"""Makes untrusted text safe to show: bounded, and without characters that move a cursor or change the direction."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["shown", "visible"]
 
 
 def visible(text: str, spaces: str = "\n\t") -> str:
-    """The text with an escape in place of each character that cannot be seen, other than `spaces`."""
+    """Return the text with an escape in place of each invisible character, except those in `spaces`."""
     if text.isprintable():
         return text
     return "".join(
@@ -22,5 +22,5 @@ def _escape(character: str) -> str:
 
 
 def shown(text: str, most: int) -> str:
-    """`visible` and of bounded length, escapes included."""
+    """Return the text as `visible` does, shortened to about `most` characters; escapes can at most double that."""
     return shorten(visible(shorten(text, most)), 2 * most)

@@ -1,4 +1,4 @@
-"""The errors of calls with wrong arguments: what is wrong, the value, what to pass."""
+"""Errors for calls with wrong arguments: what is wrong, the value, and what to pass."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def shown(value: object) -> str:
 
 
 def near_names(name: str, names: Iterable[str], count: int = 1) -> str:
-    """`did you mean 'stop'?`, or nothing if no name is near."""
+    """Return a hint such as `did you mean 'stop'?`; empty if no name is similar."""
     import difflib  # only errors need it
 
     near = difflib.get_close_matches(name, list(names), n=count)
@@ -31,7 +31,7 @@ def unknown_option(call: str, name: str, names: Iterable[str]) -> UnknownOptionE
     return UnknownOptionError(f"{call}: there is no option {shown(name)}; {hint}")
 
 
-#: What pybind11 calls a type: what a value must be, and how it is said.
+#: For each type name of pybind11: whether a value has the type, and the type in words.
 _TYPES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "str": (lambda value: isinstance(value, str), "a str"),
     "bytes": (lambda value: isinstance(value, bytes), "bytes"),
@@ -51,10 +51,10 @@ _TYPES: dict[str, tuple[Callable[[Any], bool], str]] = {
 
 
 def explain(text: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TypeError | None:
-    """The error to raise in place of pybind11's; None keeps it.
+    """Return the error to raise instead of pybind11's; None: keep pybind11's.
 
     Args:
-        text: pybind11's own, which has the name and the signatures.
+        text: The message of pybind11's error, which has the function's name and signatures.
     """
     if text.startswith(("Unable to cast Python instance", "Object of type ")):
         given = ", ".join(
@@ -92,7 +92,7 @@ def explain(text: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TypeErr
 
 
 def _parameters(signature: str) -> list[tuple[str, str, bool]]:
-    """(name, type, whether it is required) of each."""
+    """Return (name, type, whether it is required) for each parameter of a signature."""
     inside = signature[signature.index("(") + 1 : signature.rindex(")")]
     found = []
     for part in re.split(r", (?=\w+: |\*, )|, (?=\*)", inside):
@@ -103,7 +103,7 @@ def _parameters(signature: str) -> list[tuple[str, str, bool]]:
 
 
 def _wanted(kind: str, value: Any) -> str:
-    """What a value of another type should be; "" if it fits, or the type is not known."""
+    """Return the types that a value should have, in words; "" if it fits or the type is not known."""
     wanted = []
     for each in re.sub(r"\[.*?\]+", "", kind).split(" | "):
         own = each.rpartition(".")[2]

@@ -1,1 +1,1 @@
-"""A format's source, the formats by name, and compiling them."""
+"""Format sources, their registry by name, and their compilation."""

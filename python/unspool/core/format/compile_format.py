@@ -107,7 +107,7 @@ def compile_format(
 def _check_strict(
     vocabulary: Vocabulary | None, trust: str, unmarked_calls: bool, others: OtherFamilies | None
 ) -> None:
-    """Raises ArgumentError: an option contradicts `strict_markers`."""
+    """Raise ArgumentError if an option contradicts `strict_markers`."""
     if vocabulary is None:
         raise ArgumentError("strict_markers knows markers by their token ids; pass the model's vocabulary")
     if trust != "id":
@@ -133,8 +133,8 @@ def export_format(
     """Return a format as JSON for C++ hosts, which read it with `unspool::read_format` (docs/embedding.md).
 
     Args:
-        format, reasoning, tool_calls_in_reasoning: See `compile_format`. The host sets what depends on a
-            request: its tools and `tool_choice`.
+        format, reasoning, tool_calls_in_reasoning: See `compile_format`. The host sets the options that
+            depend on a request: its tools and `tool_choice`.
 
     Raises:
         UnknownFormatError, ArgumentError: As in `compile_format`.
@@ -172,7 +172,7 @@ def _cache_of(vocabulary: Vocabulary | None) -> _Cache:
 def _read_reasoning(
     format: str | FormatSource, reasoning: str | bool | None, tool_calls: str | None
 ) -> tuple[FormatSource, FormatSource | bool]:
-    """The format, and the format that reasoning is read with; True: its own; False: none."""
+    """Return the format, and the format whose reasoning markup is used; True: its own; False: none."""
     if not isinstance(format, (str, FormatSource)):
         raise TypeError(f"format is of type {type(format).__name__}; pass a format's name, or 'auto'")
     source = find_source(format) if isinstance(format, str) else format

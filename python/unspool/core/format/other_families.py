@@ -1,4 +1,4 @@
-"""Other families whose calls a stream reads too (`also`)."""
+"""Other families whose calls a stream also reads (`also`)."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def compile_others(also: Also, unmarked: FormatSource | None = None) -> OtherFam
 
     Args:
         also: Names of formats or format files, preferred in this order; "any": all formats. Empty: none.
-        unmarked: The stream's own family, if its calls count without their markers too.
+        unmarked: The stream's own family, if its calls also count without their markers.
 
     Raises:
         UnknownFormatError: No format has this name.
-        ArgumentError: A format has no calls, or `also` is no name and no list of names.
+        ArgumentError: A format has no calls, or `also` is neither a name nor a list of names.
     """
     if isinstance(also, (str, FormatSource)):
         also = [also]
@@ -50,7 +50,7 @@ def compile_others(also: Also, unmarked: FormatSource | None = None) -> OtherFam
 
 
 def _rank(source: FormatSource) -> tuple[int, str]:
-    """The family that most models and stacks name comes first: the others often imitate it."""
+    """A sort key: families with the most models and aliases come first, since the others often imitate them."""
     return -len(source.models) - len(source.aliases), source.name
 
 

@@ -1,4 +1,4 @@
-"""The formats by name: those that the package has, and those that are registered."""
+"""The formats by name: those of the package, and those that were registered."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["add_source", "find_source", "is_known", "revision", "sources"]
 
 _registered: dict[str, FormatSource] = {}
-_registrations: list[str] = []  # the names, in order; it only grows
+_registrations: list[str] = []  # the names in order of registration; it only grows
 _lock = ForkSafeLock()
 _SEPARATORS = str.maketrans("", "", "-_.")
 
@@ -28,14 +28,14 @@ def _files() -> Mapping[str, Path]:
     """The package's files by format name, unread."""
     from pathlib import Path  # not before: importing unspool stays light
 
-    # An editable install has several folders, and the files in one of them.
+    # An editable install has several folders; only one of them has the files.
     folders = (Path(path, "parsers") for path in sys.modules["unspool"].__path__)
     folder = next(filter(Path.is_dir, folders))
     return {file.stem: file for file in sorted(folder.glob("*.toml"))}
 
 
 def _folded(name: str) -> str:
-    """The name as it is compared: hosts write deepseek-v3.2, deepseek_v3_2 and deepseekv32."""
+    """The form in which names are compared, since hosts write deepseek-v3.2, deepseek_v3_2 and deepseekv32."""
     return name.lower().translate(_SEPARATORS)
 
 
@@ -76,12 +76,12 @@ def is_known(name: str) -> bool:
 
 
 def find_source(name: str) -> FormatSource:
-    """Return the format with this name or alias. Reads no other file unless it is an alias.
+    """Return the format with this name or alias. A name needs only its own file; an alias needs all files.
 
-    Upper and lower case are one, and so are `-`, `_`, `.` and nothing.
+    Upper and lower case are equal, and `-`, `_` and `.` are ignored.
 
     Raises:
-        UnknownFormatError: There is none; the message suggests the nearest names.
+        UnknownFormatError: There is no such format; the message suggests the nearest names.
     """
     key = _folded(name)
     for source in list(_registered.values()):  # another thread may register one
@@ -122,5 +122,5 @@ def add_source(source: FormatSource) -> None:
 
 
 def revision() -> int:
-    """A number that grows when a format is registered: what was made of names before may be out of date."""
+    """A number that grows with each registered format; results computed from names before may be out of date."""
     return len(_registrations)

@@ -23,7 +23,7 @@ def format_from_response_template(
 
     Args:
         template_or_tokenizer: The template as a dict, or a tokenizer (or processor) that has one.
-        vocabulary: The vocabulary of the token ids. None: the parser's own.
+        vocabulary: The vocabulary of the token ids. None: the parser's vocabulary.
 
     Raises:
         FormatError: The template is invalid or not supported; the message names the field.

@@ -12,7 +12,7 @@ ANY_TEXT = Repeat(ANY_CHARACTER)
 
 
 def characters(*parts: tuple[str, str] | str) -> Chars:
-    """A set of ranges and of strings: "az" is a range, "-" is itself."""
+    """Build a set from ranges and single characters: "az" is a range, "-" is one character."""
     merged: list[tuple[str, str]] = []
     for first, last in sorted((part[0], part[-1]) for part in parts):
         if merged and ord(first) <= ord(merged[-1][1]) + 1:

@@ -1,5 +1,5 @@
-"""Keywords for which `check` has its own implementation: bounded, without fetching, with older drafts'
-spellings."""
+"""`check`'s own implementations of some keywords: bounded, without fetching, and with the spellings of older
+drafts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["TooMuchWork", "has_patterns", "references", "steps", "validator_clas
 
 MAX_REFERENCES = 10_000
 STACK_MARGIN = 300
-#: Keywords that are compared, their entries, and states of patterns; some ten seconds.
+#: Maximum number of keywords, their entries, and states of patterns that are compared: about ten seconds.
 MAX_STEPS = 5_000_000
 
 Handler = Callable[[Any, Any, Any, Any], Iterator[Any] | None]
@@ -34,7 +34,7 @@ has_patterns: ContextVar[bool] = ContextVar("has_patterns")
 
 
 class TooMuchWork(Exception):
-    """A comparison takes too many steps or nests too deeply."""
+    """Raised when a comparison takes too many steps or nests too deeply."""
 
 
 @lru_cache(maxsize=1)
@@ -85,7 +85,7 @@ def _counted(handler: Handler) -> Handler:
 
 
 def _unless_null(handler: Handler) -> Handler:
-    """OpenAPI's `nullable` allows null, regardless of the other keywords."""
+    """Skip the keyword for null if OpenAPI's `nullable` allows it."""
 
     def check_value(validator: Any, said: Any, value: Any, schema: Any) -> Iterator[Any]:
         if value is not None or schema.get("nullable") is not True:
@@ -112,7 +112,7 @@ def _local_only(handler: Handler) -> Handler:
 
 
 def _is_stack_deep() -> bool:
-    """Whether the interpreter's recursion limit is near: a library of jsonschema panics at the limit."""
+    """Whether the interpreter's recursion limit is near; a library that jsonschema uses panics at the limit."""
     try:
         sys._getframe(max(sys.getrecursionlimit() - STACK_MARGIN, 1))
     except ValueError:
@@ -121,7 +121,7 @@ def _is_stack_deep() -> bool:
 
 
 def _items_handler(handler: Handler) -> Handler:
-    """`items` may be a list of schemas, as before draft 2020-12."""
+    """Also accept a list of schemas as `items`, as before draft 2020-12."""
 
     def check_value(validator: Any, said: Any, value: Any, schema: Any) -> Iterator[Any]:
         if not isinstance(said, list):
@@ -136,7 +136,7 @@ def _items_handler(handler: Handler) -> Handler:
 
 
 def _without_patterns(handler: Handler) -> Handler:
-    """Replaces jsonschema's use of `re` for patterns, which may take exponential time."""
+    """Skip the keyword if the schema has patterns: jsonschema matches them with `re`, in exponential time at worst."""
 
     def check_value(validator: Any, said: Any, value: Any, schema: Any) -> Iterator[Any]:
         if not has_patterns.get():
@@ -208,7 +208,7 @@ def _unique(said: Any, value: Any, _schema: Any) -> str | None:
 
 
 def _equal_form(value: Any) -> Any:
-    """Equal for values that are equal in JSON Schema: 1 and 1.0."""
+    """Convert a value so that values that JSON Schema considers equal, such as 1 and 1.0, become equal."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, list):
@@ -221,7 +221,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _multiple(said: Any, value: Any, _schema: Any) -> str | None:
-    """Computed in decimals: 0.3 is a multiple of 0.1."""
+    """Return what is wrong; computed in decimals, so that 0.3 is a multiple of 0.1."""
     if not _is_number(value) or value in (math.inf, -math.inf):
         return None
     step, number = Decimal(repr(said)).as_integer_ratio(), Decimal(repr(value)).as_integer_ratio()

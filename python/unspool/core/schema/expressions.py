@@ -1,4 +1,4 @@
-"""Regular expressions as trees: what patterns, lexers and grammars are made of."""
+"""Regular expressions as trees, used for patterns, lexers and grammars."""
 
 from __future__ import annotations
 

@@ -33,9 +33,9 @@ _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 def function_schema(function: Callable[..., Any]) -> tuple[str, dict[str, Any]]:
     """Return a function's description and the schema of its parameters.
 
-    Types are those of the signature; a parameter without one may have any. Texts are those of the docstring, in
-    Google's style: what is before its first section, and the entries of "Args:". An entry that ends in
-    `(choices: ["a", "b"])` lists the values.
+    The types are those of the signature; a parameter without a type accepts any value. The descriptions are those
+    of the docstring, in Google's style: the text before its first section, and the entries of "Args:". An entry
+    that ends in `(choices: ["a", "b"])` lists the allowed values.
 
     Raises:
         ArgumentError: A parameter is positional only, or its type has no JSON Schema.
@@ -72,7 +72,7 @@ def function_schema(function: Callable[..., Any]) -> tuple[str, dict[str, Any]]:
 
 
 def class_schema(kind: Any) -> dict[str, Any]:
-    """Return the schema of a pydantic model or dataclass, as pydantic writes it, else as msgspec does.
+    """Return the schema of a class: made by pydantic for its models and dataclasses, else by msgspec.
 
     Raises:
         ArgumentError: The type has no JSON Schema.
@@ -97,7 +97,7 @@ def class_schema(kind: Any) -> dict[str, Any]:
 
 
 def import_msgspec(purpose: str) -> Any:
-    """msgspec, which reads and describes dataclasses, TypedDicts and more."""
+    """Import msgspec, which parses and describes dataclasses, TypedDicts and more."""
     try:
         import msgspec
     except ImportError:
@@ -106,12 +106,12 @@ def import_msgspec(purpose: str) -> Any:
 
 
 def uses_pydantic(hint: Any) -> bool:
-    """Whether a type is a model or dataclass of pydantic, or has one among its arguments."""
+    """Whether a type is a pydantic model or dataclass, or has one among its type arguments."""
     return hasattr(hint, "__pydantic_core_schema__") or any(map(uses_pydantic, get_args(hint)))
 
 
 def is_plain(hint: Any) -> bool:
-    """Whether parsed JSON already is of this type, as far as its schema can say."""
+    """Whether parsed JSON that fits the type's schema already is of this type."""
     origin = get_origin(hint)
     if origin is Literal or hint in (Any, ...) or hint in _NAMES or hint in (*_LISTS, *_MAPPINGS):
         return True
@@ -120,7 +120,7 @@ def is_plain(hint: Any) -> bool:
 
 
 def _type_schema(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a type. What it refers to is added to `definitions`."""
+    """Return the schema of a type. Schemas that it references are added to `definitions`."""
     origin, args = get_origin(hint), get_args(hint)
     if hint is Any:
         return {}
@@ -161,7 +161,7 @@ def _union_schema(args: tuple[Any, ...], definitions: dict[str, Any]) -> dict[st
 
 
 def _enum_schema(values: list[Any]) -> dict[str, Any]:
-    """The schema of listed values; empty if one of them is not a scalar of JSON."""
+    """The schema that lists these values; empty if one of them is not a scalar of JSON."""
     if not values or any(type(value) not in _NAMES for value in values):
         return {}
     names = list(dict.fromkeys(_NAMES[type(value)] for value in values))
@@ -177,7 +177,7 @@ def _foreign_schema(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
 
 
 def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema that a reference at the root names; its definitions stay, as others may refer to them."""
+    """Resolve a reference at the root of a schema; the definitions stay, since other references may need them."""
     found = re.fullmatch(r"#/\$defs/([^/]+)", schema.get("$ref", ""))
     if found is None:
         return schema
@@ -197,7 +197,7 @@ def type_hints(function: Any) -> dict[str, Any]:
 
 
 def _annotated(function: Any) -> Any:
-    """The object that holds the annotations: of a partial its function, of another callable its `__call__`."""
+    """The object that holds the annotations: a partial's function, or the `__call__` of another callable."""
     is_routine = inspect.isroutine(function) or isinstance(function, types.FunctionType)
     return inspect.unwrap(function if is_routine else getattr(function, "func", type(function).__call__))
 

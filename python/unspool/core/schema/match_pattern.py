@@ -24,7 +24,7 @@ class Matcher:
 
     @property
     def size(self) -> int:
-        """The number of states: the most steps for a character."""
+        """The number of states: the maximum number of steps for a character."""
         return len(self._next)
 
     def matches(self, text: str) -> bool:

@@ -1,7 +1,7 @@
-"""Compares a finished value with its original schema, including what a grammar cannot enforce.
+"""Validates a finished value against its original schema, including rules that a grammar cannot enforce.
 
-Neither is trusted: the schema is from a client, the value from a model. So nothing is fetched, patterns match
-in linear time, and the work is bounded.
+Neither is trusted: the schema is from a client, the value from a model. Therefore nothing is fetched, patterns
+match in linear time, and the work is bounded.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ class Violation:
     path: str
     """A JSON pointer into the value, such as "#/items/0"; "#" is the value itself."""
     rule: str
-    """The keyword that is violated, such as "required" or "type"; "json" if the text is not JSON, or an object in it has a key
-    twice; "schema" if the schema itself is malformed."""
+    """The violated keyword, such as "required" or "type"; "json" if the text is not JSON or an object in it has a
+    key twice; "schema" if the schema itself is malformed."""
     value: Any = field(hash=False)
     """The part of the value at the path."""
     message: str
 
 
 def check(value: Any, schema: Mapping[str, Any] | bool | None) -> list[Violation]:
-    """Return where a value violates its schema: at most 20 violations; empty if it is valid.
+    """Return at most 20 violations of a schema; an empty list if the value is valid.
 
     `format` and patterns with look-around are not checked; references to other documents are not followed.
 
@@ -81,13 +81,17 @@ def check(value: Any, schema: Mapping[str, Any] | bool | None) -> list[Violation
 
 
 def check_arguments(text: str, schema: str | None) -> tuple[Violation, ...]:
-    """Return where a call's arguments violate its tool's schema. Both are JSON texts; neither can raise.
+    """Return the violations of a tool's schema by a call's arguments.
+
+    Neither the arguments nor the schema can cause an exception. At most 20 keys that an object has twice are
+    reported, then at most 20 violations of the schema.
 
     Args:
-        schema: None: any arguments fit, if they are JSON.
+        text: The arguments, as JSON text.
+        schema: The schema, as JSON text. None: only the JSON itself is checked.
 
     Raises:
-        UnspoolError: As of `check`.
+        UnspoolError: As in `check`.
     """
     twice: list[str] = []
     try:
@@ -107,7 +111,7 @@ def check_arguments(text: str, schema: str | None) -> tuple[Violation, ...]:
 
 
 def _as_dict(members: list[tuple[str, Any]], twice: list[str]) -> dict[str, Any]:
-    """An object; names that it has more than once are added to `twice`."""
+    """Build the dict of an object; keys that occur more than once are added to `twice`."""
     made = dict(members)
     if len(made) < len(members):
         seen = set[str]()

@@ -1,8 +1,8 @@
-"""Parses JSON Schema's regular expressions (ECMA 262), so that all matchers get the same text.
+"""Parses JSON Schema's regular expressions (ECMA 262), so that they mean the same to every matcher.
 
-A schema's pattern may match anywhere in a string. Matchers disagree about that, about `\\d` and `.`, and
-about quotes. So each pattern is parsed, converted to one for the whole string, and printed with plain ranges
-only.
+A schema's pattern may match anywhere in a string. Matchers differ in that, in the meaning of `\\d` and `.`, and
+in the treatment of quotes. Therefore each pattern is parsed, converted to a pattern for the whole string, and
+printed with plain ranges only.
 """
 
 from __future__ import annotations
@@ -72,10 +72,13 @@ def parse_pattern(pattern: Any) -> Node:
 
 
 def parse_whole(pattern: Any, dot: Chars | None = None) -> Node:
-    """The same of a pattern that matches the whole string, whether it has anchors or not.
+    """Parse a pattern that must match the whole string, with or without anchors.
 
     Args:
-        dot: What "." means; None: any character but the ends of lines.
+        dot: The meaning of "."; None: any character except line terminators.
+
+    Raises:
+        PatternError: As in `parse_pattern`.
     """
     return _bounded(_whole(_Reader(_checked(pattern), dot or _DOT).read(), sequence()))
 
@@ -95,7 +98,7 @@ def _bounded(whole: Node) -> Node:
 
 
 def _whole(found: Node, around: Node) -> Node:
-    """An expression for the whole string: without an anchor, `around` may precede or follow the match."""
+    """An expression for the whole string: on a side without an anchor, `around` may surround the match."""
     if isinstance(found, Choice):
         return choice(*(_whole(part, around) for part in found.parts))
     parts = list(found.parts) if isinstance(found, Sequence) else [found]
@@ -239,7 +242,7 @@ class _Reader:
         return self.escape(in_bracket=True) if char == "\\" else characters(char)
 
     def escape(self, *, in_bracket: bool) -> Chars:
-        """The meaning of a backslash escape."""
+        """The characters that a backslash escape stands for."""
         char = self.text[self.at : self.at + 1]
         code = _HEX.match(self.text, self.at)
         if code is not None:

@@ -1,1 +1,1 @@
-"""What a stream needs and returns: options, tools, the message, labels, snapshots."""
+"""The inputs and results of a stream: options, tools, the message, labels, snapshots."""

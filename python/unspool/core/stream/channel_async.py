@@ -20,7 +20,7 @@ __all__ = ["Iterator", "Waiter", "get"]
 async def _next(channel: DeltaChannel, timeout: float | None, cancelled_is_end: bool = False) -> Delta | None:
     """Return the next delta, or None at the end.
 
-    Several tasks may wait. Each takes its delta in the order of the calls, and wakes the next one as it leaves.
+    Several tasks may wait. They receive deltas in the order of their calls, and each wakes the next one at its end.
     """
     loop = asyncio.get_running_loop()
     ready = asyncio.Event()
@@ -54,16 +54,20 @@ async def _next(channel: DeltaChannel, timeout: float | None, cancelled_is_end: 
 
 
 def _call_soon(loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) -> bool:
-    """Call it in the loop's thread; False if the loop does not run: others come first until it does."""
-    with contextlib.suppress(RuntimeError):  # it is closed
+    """Schedule a callback in the loop's thread.
+
+    Returns:
+        Whether the loop is running; if not, other waiters are served first.
+    """
+    with contextlib.suppress(RuntimeError):  # the loop is closed
         loop.call_soon_threadsafe(callback)
     return loop.is_running()
 
 
 class Waiter:
-    """Waits for a channel's deltas, again and again, in one event loop; one timer serves all of its waits.
+    """Waits for a channel's deltas repeatedly, in one event loop; all waits share one timer.
 
-    It is for one consumer at a time.
+    It serves one consumer at a time.
 
     Args:
         channel: The channel.
@@ -80,7 +84,7 @@ class Waiter:
         """Wait until `channel.get` would return at once or, with `until_begin`, the channel has begun.
 
         Returns:
-            False after `timeout` seconds.
+            True if so; False after `timeout` seconds.
         """
         channel = self._channel
         if self._is_ready(until_begin):
@@ -114,7 +118,7 @@ class Waiter:
         return self._channel.wait(0) or (until_begin and self._channel.has_begun)
 
     def _set_timer(self) -> None:
-        """A timer that goes off before is left: it sets itself anew."""
+        """Set the timer, unless one that goes off earlier is set: that one sets itself again."""
         assert self._loop is not None
         if self._end_s == math.inf or (self._timer is not None and self._timer.when() <= self._end_s):
             return
@@ -124,7 +128,7 @@ class Waiter:
     def _wake(self) -> bool:
         loop = self._loop
         assert loop is not None
-        if asyncio._get_running_loop() is loop:  # a producer of this loop
+        if asyncio._get_running_loop() is loop:  # the producer runs in this loop
             self._set_ready()
             return True
         return _call_soon(loop, self._set_ready)

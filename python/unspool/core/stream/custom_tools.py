@@ -1,4 +1,4 @@
-"""Tools of type "custom", which take a text: a call of one has it in its one parameter, `input`."""
+"""Tools of type "custom", whose input is a text: it is the only parameter, `input`, of a call."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ CUSTOM_SCHEMA: dict[str, Any] = {
 
 
 def custom_part(tool: Any) -> Mapping[str, Any] | None:
-    """The name, description and format of a custom tool, of chat completions or of Responses; None: it is a function.
+    """Return the part of a custom tool that has its name, description and format; None: the tool is a function.
 
-    Anthropic's custom tools have a schema, so they are functions.
+    The tool has the shape of chat completions or of Responses. Anthropic's custom tools have a schema, so they count as
+    functions.
     """
     if not isinstance(tool, Mapping) or tool.get("type") != "custom" or "input_schema" in tool:
         return None
@@ -30,7 +31,7 @@ def custom_part(tool: Any) -> Mapping[str, Any] | None:
 
 
 def custom_syntax(part: Mapping[str, Any]) -> tuple[str, str] | None:
-    """What the text of a custom tool must match: "lark" or "regex", and the definition; None: any text.
+    """Return the syntax that a custom tool's input must match, "lark" or "regex", and its definition; None: any text.
 
     Raises:
         ArgumentError: The format has another type or syntax, or no definition.
@@ -50,13 +51,13 @@ def custom_syntax(part: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def custom_names(tools: Any) -> frozenset[str]:
-    """The names of the custom tools among these."""
+    """Return the names of the custom tools among these tools."""
     parts = [custom_part(tool) for tool in tools or ()]
     return frozenset(str(part["name"]) for part in parts if part is not None)
 
 
 def as_function_call(call: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A call of a custom tool as that of the function which stands for it; other calls as they are."""
+    """Convert a call of a custom tool to a function call with the argument `input`; return other calls unchanged."""
     part = call.get("custom")
     if not isinstance(part, Mapping):
         return call
@@ -65,7 +66,7 @@ def as_function_call(call: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def as_function(tool: Any) -> Any:
-    """The function that shows a custom tool to a chat template; other tools as they are."""
+    """Convert a custom tool to a function, for chat templates; return other tools unchanged."""
     part = custom_part(tool)
     if part is None:
         return tool

@@ -38,7 +38,7 @@ class LabelSpan(NamedTuple):
 
 
 class _Run(NamedTuple):
-    """Consecutive bytes with one label; the run ends where the next one begins."""
+    """Consecutive bytes with one label, up to the beginning of the next run."""
 
     token: int
     is_inside: int  # 1: begins inside the token
@@ -50,9 +50,9 @@ class _Run(NamedTuple):
 class Labels:
     """The label of each token: its region, its call, and the path of the value that it belongs to.
 
-    A token has the label of its first byte. A marker is markup. It belongs to the call that it opens or
-    closes, if the call has an opener of its own. Arrays are NumPy arrays, or `array.array` if NumPy is not
-    installed. Do not modify them; NumPy's are read-only.
+    A token has the label of its first byte. The region of a marker is "markup". A marker belongs to the call that
+    it opens or closes, if the call has an opener of its own. Arrays are NumPy arrays, or `array.array` if NumPy is
+    not installed. Do not modify them; NumPy's are read-only.
 
     Attributes:
         regions: uint8, one entry per token: an index into `REGIONS`.
@@ -117,7 +117,7 @@ class Labels:
 
     @functools.cached_property
     def spans(self) -> list[LabelSpan]:
-        """The labels of all tokens, with one span for consecutive tokens of one label."""
+        """The labels of all tokens; consecutive tokens with the same label are one span."""
         spans: list[LabelSpan] = []
         for run, (end, is_inside) in self._runs_and_ends():
             start, stop = run.token + run.is_inside, end + is_inside
@@ -138,7 +138,7 @@ class Labels:
         region: Region | None = None,
         overlap: Literal["any", "first", "inside"] = "any",
     ) -> list[int]:
-        """The positions of the tokens that match, in order.
+        """Return the positions of the tokens that match, in order.
 
         Args:
             path: A value in the arguments, including everything inside it; () is all arguments. None: any

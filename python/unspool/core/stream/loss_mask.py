@@ -100,7 +100,7 @@ def sum_logprobs(
     region: Region | None = None,
     overlap: Literal["any", "first", "inside"] = "any",
 ) -> float | None:
-    """The log-probability of a value, a name or a region: the sum over its tokens.
+    """Return the log-probability of a value, a name or a region: the sum over its tokens.
 
     Args:
         logprobs: One per token of the answer, as a list or an array.

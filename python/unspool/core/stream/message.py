@@ -1,4 +1,4 @@
-"""The whole answer."""
+"""`Message`, the whole answer, and its parts."""
 
 from __future__ import annotations
 
@@ -29,11 +29,12 @@ class ToolCall:
         arguments: JSON text: an object if complete, a prefix of one if incomplete, the text read so far if
             malformed.
         repairs: With `repair=True`: the repairs that parsing needed.
-        written_as: With `also`: the format of the other family in whose way the model wrote the call. None:
-            the stream's own format.
+        written_as: With `also`: the name of the format in which the model wrote the call, if it belongs to
+            another family. None: the stream's own format.
 
     Args:
-        schema: The JSON Schema of the tool's parameters, as JSON text, or the request's tools; for `violations`.
+        schema: The JSON Schema of the tool's parameters, as JSON text, or the request's tools; used by
+            `violations`.
     """
 
     id: str
@@ -42,7 +43,7 @@ class ToolCall:
     status: CallStatus
     repairs: tuple[str, ...] = ()
     written_as: str | None = None
-    #: No field: equality, `repr` and `asdict` leave it out, and `replace` keeps it.
+    #: Not a field: equality, `repr` and `asdict` ignore it, and `replace` keeps it.
     schema: InitVar[ToolSchemas | str | None] = None
 
     def __post_init__(self, schema: ToolSchemas | str | None) -> None:
@@ -70,9 +71,9 @@ class ToolCall:
 
     @functools.cached_property
     def args(self) -> dict[str, Any]:
-        """The arguments as a dict, read at the first use.
+        """The arguments as a dict, parsed at the first use.
 
-        Of a call that is not complete, it has the members that are final. Model output never raises here.
+        If the call is not complete, the dict has only the members that are final. Model output never raises here.
         """
         import json  # not before: importing unspool stays light
 
@@ -85,15 +86,15 @@ class ToolCall:
         return value if isinstance(value, dict) else {}
 
     def as_(self, kind: type[T]) -> T:
-        """The arguments as a type of yours, read by its own package.
+        """Parse the arguments as a type of yours, with the type's own package.
 
         Args:
-            kind: A pydantic model or dataclass (pydantic reads it), or a msgspec struct, dataclass or TypedDict (msgspec
-                does).
+            kind: A pydantic model or dataclass (parsed by pydantic), or a msgspec struct, dataclass or TypedDict
+                (parsed by msgspec).
 
         Raises:
-            ToolCallError: The arguments do not fit it, or the call is not complete. The text names the place, so it can be
-                sent to the model.
+            ToolCallError: The arguments do not fit the type, or the call is not complete. The message names the
+                place, so it can be sent to the model.
             UnspoolError: msgspec is missing.
         """
         from unspool.core.stream.typed_arguments import read_as
@@ -103,14 +104,15 @@ class ToolCall:
 
     @functools.cached_property
     def violations(self) -> tuple[Violation, ...]:
-        """Where the arguments violate the schema of their tool, at most 20 places; empty if they fit.
+        """The places where the arguments violate the schema of their tool; empty if they fit.
 
-        Computed at the first use. Arguments that are not JSON, as those of an incomplete call, have one with the
-        rule "json". Without tools, or for a tool that was not offered, every object fits. Model output never
-        raises here.
+        There are at most 20 violations of the schema, and before them at most 20 of the rule "json": one for each
+        key that an object has twice. Arguments that are not JSON, such as those of an incomplete call, have only
+        one violation, of the rule "json". Without tools, or for a tool that was not offered, only the rule "json"
+        is checked. Computed at the first use. Model output never raises here.
 
         Raises:
-            UnspoolError: jsonschema is missing (`pip install 'unspool[constrain]'`).
+            UnspoolError: There is a schema, and jsonschema is missing (`pip install 'unspool[constrain]'`).
         """
         from unspool.core.schema.schema_check import check_arguments
 
@@ -130,9 +132,10 @@ class MalformedText:
     """Raw text that looked like a call.
 
     Attributes:
-        text: The text that could not be parsed; for a call that was announced, from the error on.
+        text: The text that could not be parsed. If the call had already been emitted in part, only the text from
+            the error on.
         reason: What is wrong with it.
-        index: The index of the broken call, or None if no call was announced; the text is then content.
+        index: The index of the broken call. None: no call was emitted, and the text is content.
     """
 
     text: str
@@ -153,7 +156,7 @@ class TokenCounts:
 
     @property
     def total(self) -> int:
-        """All token ids."""
+        """The number of all token ids."""
         return self.content + self.reasoning + self.tool_calls
 
 
@@ -194,7 +197,7 @@ class Message:
     hint: str | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
-        """What the model said. Use the fields for the rest: `deltas`, `audit`, `labels`, …."""
+        """A short form with the text and the calls; `deltas`, `audit`, `labels` and others are left out."""
         names = ("content", "reasoning", "tool_calls", "finish_reason", "malformed", "dropped", "hint")
         return short_fields(self, names, always=("content", "finish_reason"))
 
@@ -230,7 +233,7 @@ class Message:
 
 
 def _final_members(text: str) -> dict[str, Any]:
-    """The final members of arguments that were cut off."""
+    """The final members of arguments that are cut off."""
     from unspool.core.stream.partial_arguments import PartialArguments
 
     partial = PartialArguments()

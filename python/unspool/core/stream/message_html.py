@@ -1,6 +1,6 @@
-"""What a notebook shows of a message, of its output's regions, of deltas, and of the steps of a parse.
+"""HTML for notebooks: of a message, the regions of its output, deltas, and the steps of a parse.
 
-The text is a model's, so it is escaped, cut, and written without characters that cannot be seen. There is no script.
+The text comes from a model, so it is escaped, shortened, and written without invisible characters. There is no script.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ __all__ = [
     "table",
 ]
 
-_MOST = 1_000  # characters of one text
-_MOST_ITEMS = 10  # calls, and malformed texts
+_MOST = 1_000  # characters in one text
+_MOST_ITEMS = 10  # calls; also malformed texts
 _MOST_REGIONS = 200
 _MOST_ROWS = 60
 
-#: Of each kind of region: background and text in light, and in dark. The playground has the same in its style sheet.
+#: Colours of each kind of region: background and text in the light theme, then in the dark one. The playground's style
+#: sheet has the same colours.
 COLORS: dict[str, tuple[str, str, str, str]] = {
     "reasoning": ("#ece5fb", "#4a2b93", "#32284f", "#cfc0ff"),
     "marker": ("#dfe4e4", "#4b5757", "#323b3b", "#adb9b9"),
@@ -43,7 +44,7 @@ COLORS: dict[str, tuple[str, str, str, str]] = {
     "held": ("#fff0bf", "#6b4a00", "#4a3a08", "#ffe08a"),
 }
 
-# JupyterLab and VS Code say which theme is on; elsewhere the system does.
+# JupyterLab and VS Code mark the theme in the page; elsewhere the system's theme applies.
 _STYLE = """
 .unspool { color-scheme: light dark; max-width: 76em; padding: 8px 12px; border-radius: 8px; overflow: auto;
   border: 1px solid light-dark(#d5dada, #333d3d); background: light-dark(#ffffff, #1b2121);
@@ -69,12 +70,13 @@ _STYLE = """
 
 
 class Row(NamedTuple):
-    """Steps of a parse.
+    """One or more steps of a parse.
 
     Attributes:
         piece: The text that was read.
-        parts: What was emitted: its kind, text and reason.
-        held: The text that is held back after it, and `why`.
+        parts: (kind, text, reason) for each delta that was emitted.
+        held: The text that is held back afterwards.
+        why: The reason why it is held back.
     """
 
     piece: str
@@ -87,28 +89,28 @@ _KINDS = {"whitespace": "marker", "tool_call": "call"}
 
 
 def escape(text: str, most: int = _MOST) -> str:
-    """A text for HTML: escaped, of bounded length, and without characters that cannot be seen."""
+    """Prepare a text for HTML: escaped, of bounded length, and without invisible characters."""
     return html.escape(shown(text, most), quote=True)
 
 
 def box(body: str) -> str:
-    """The frame, with its style."""
+    """Wrap HTML in the frame, with its style."""
     return f'<div class="unspool"><style>{_STYLE}</style>{body}</div>'
 
 
 def table(rows: Iterable[tuple[str, str]]) -> str:
-    """A table of labels and cells. The cells are HTML."""
+    """Build a table of labels and cells; both are HTML."""
     return f"<table>{''.join(f'<tr><th>{label}</th><td>{cell}</td></tr>' for label, cell in rows)}</table>"
 
 
 def message_html(
     message: Any, more: str = "", format: str = "", notes: Iterable[tuple[str, str]] = ()
 ) -> str:
-    """A message: its parts, what is wrong with it, and its output if it has an audit.
+    """Show a message: its parts, what is wrong with it, and its output if it has an audit.
 
     Args:
         message: A `Message`.
-        more: HTML below it.
+        more: HTML to put below it.
         format: The format's name, for the heading.
         notes: Further rows of the table, in HTML.
     """
@@ -162,7 +164,7 @@ def _call(call: Any, may_go_on: bool) -> str:
 
 
 def _laid_out(arguments: str) -> str:
-    """Long JSON with a line for each member."""
+    """Put each member of long JSON on a line of its own."""
     if len(arguments) <= 80 or len(arguments) > _MOST:
         return arguments
     try:
@@ -176,7 +178,7 @@ def _code(text: str, kind: str = "") -> str:
 
 
 def regions_html(regions: Sequence[tuple[str, str]], label: str = "output") -> str:
-    """The output, each part in the colour of its kind; the kind is its title."""
+    """Show the output with each part in the colour of its kind, and the kind as its title."""
     marks = "".join(
         f'<mark class="{_KINDS.get(kind, kind)}" title="{kind}">{_with_breaks(kind, text)}</mark>'
         for kind, text in regions[:_MOST_REGIONS]
@@ -187,13 +189,13 @@ def regions_html(regions: Sequence[tuple[str, str]], label: str = "output") -> s
 
 
 def _with_breaks(kind: str, text: str) -> str:
-    """Markup shows its line breaks, since they are part of it."""
+    """Escape a text; in markup, show the line breaks, since they are part of it."""
     escaped = escape(text, _MOST // 5)
     return escaped.replace("\n", "↵\n") if kind in ("marker", "whitespace", "call") else escaped
 
 
 def deltas_html(deltas: Sequence[Any]) -> str:
-    """A list of deltas: the first ones, a row each."""
+    """Show the first deltas of a list, one per row."""
     parts = (_part(delta_part(delta)) for delta in deltas[:_MOST_ROWS])
     rest = len(deltas) - _MOST_ROWS
     more = f"<small>… {rest:,} more deltas</small>" if rest > 0 else ""
@@ -201,7 +203,7 @@ def deltas_html(deltas: Sequence[Any]) -> str:
 
 
 def delta_part(delta: Any) -> tuple[str, str, str]:
-    """A delta's kind, its text (or the other thing that it says), and its reason."""
+    """Return a delta's kind, its text (else its name, status or finish reason), and its reason."""
     return (
         delta.kind,
         delta.name or delta.text or delta.status or delta.finish_reason or "",
@@ -210,7 +212,12 @@ def delta_part(delta: Any) -> tuple[str, str, str]:
 
 
 def steps_html(count: int, rows: Sequence[Row]) -> str:
-    """The steps of a parse, where several that only continue a text are one row."""
+    """Show the steps of a parse; a row may stand for several steps that only continue a text.
+
+    Args:
+        count: The number of steps.
+        rows: The rows.
+    """
     lines = []
     for row in rows[:_MOST_ROWS]:
         waits = f'<mark class="held">{_line(row.held, 60)}</mark>' if row.held else ""
@@ -224,7 +231,7 @@ def steps_html(count: int, rows: Sequence[Row]) -> str:
 
 
 def state_html(region: str, held: bytes, why: str) -> str:
-    """A live stream's open region, the held text, and why it is held."""
+    """Show a live stream's open region, the text that is held back, and the reason."""
     rows = [("open", escape(region))]
     if held:
         text = _line(held.decode(errors="replace"), 400)
@@ -232,7 +239,7 @@ def state_html(region: str, held: bytes, why: str) -> str:
     return table(rows)
 
 
-#: The kinds of region that have the colours of a delta's kind; others have those of their own name.
+#: The kind of region whose colours a kind of delta has, if it is not that of the same name.
 PART_KINDS = {"tool_call_begin": "name", "tool_call_arguments": "arguments", "dropped": "malformed"}
 
 

@@ -37,7 +37,7 @@ class PartialArguments:
         return events
 
     def value(self, path: Path = (), *, call: int = 0) -> Any:
-        """The final value at a path of keys and indices.
+        """Return the final value at a path of keys and indices.
 
         Raises:
             KeyError: There is no value at the path, or it is not final yet.
@@ -48,12 +48,11 @@ class PartialArguments:
         return found
 
     def final(self, call: int = 0) -> dict[str, Any]:
-        """The arguments without values that are not final. Open objects and lists contain their final
-        members."""
+        """Return the arguments that are final. Objects and lists that are still open have their final members."""
         return self._calls[call].tree(False) if call in self._calls else {}
 
     def shown(self, call: int = 0) -> dict[str, Any]:
-        """The arguments as written so far, including the string that is still open."""
+        """Return the arguments written so far, including the string that is still open."""
         return self._calls[call].tree(True) if call in self._calls else {}
 
 

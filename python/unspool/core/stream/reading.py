@@ -1,4 +1,4 @@
-"""Parses a whole output with a compiled format, for callers that know no format names."""
+"""Parses a whole output with a compiled format, for modules that must not depend on format names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def read_chunks(
     prompt: str | None = None,
     vocabulary: Vocabulary | None = None,
 ) -> Message:
-    """Parse the chunks of one output, each text or token ids, as a `Parser` does."""
+    """Parse the chunks of one output as a `Parser` does; each chunk is text or token ids."""
     schemas = compile_tools(tools)
     has_tools = schemas is None or len(schemas) > 0
     recipe, _ = make_recipe(format, recipe_options(with_defaults({})), vocabulary, has_tools=has_tools)

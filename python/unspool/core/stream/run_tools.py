@@ -1,4 +1,4 @@
-"""Runs an answer's calls: their results are messages of the next turn."""
+"""Runs an answer's calls and returns the results as messages of the next turn."""
 
 from __future__ import annotations
 
@@ -29,23 +29,24 @@ def run_tools(
 ) -> list[dict[str, Any]]:
     """Run each call of a message, one after the other, and return the tool messages of the next turn.
 
-    A call that is not complete has no tool message, as `Message.to_openai` withholds it. What goes wrong in a call is
-    its result, as JSON `{"error": "..."}`, so that the model can mend it: a tool that does not exist, arguments that
-    do not fit, an exception of the function.
+    A call that is not complete has no tool message, because `Message.to_openai` withholds it. If a call fails (the tool
+    does not exist, the arguments do not fit, or the function raises an exception), its result is the JSON
+    `{"error": "..."}`, so that the model can correct the call.
 
     Args:
         message: The answer, or a chat message as a dict.
-        functions: By the name that the model calls, or a list of functions. A parameter that is annotated with a
-            pydantic model, dataclass or other class gets one. A result that is no string is sent as JSON.
-        check: Whether arguments must fit the tool's schema. That needs jsonschema.
+        functions: A dict of functions by the name that the model calls, or a list of functions. A parameter that is
+            annotated with a pydantic model, dataclass or other class receives an instance of it. A result that is not
+            a string is sent as JSON.
+        check: Whether arguments must fit the tool's schema. This needs jsonschema.
 
     Raises:
-        ArgumentError: A function has no name or is asynchronous, or the message is no message.
+        ArgumentError: A function has no name or is asynchronous, or `message` is not a message.
         UnspoolError: jsonschema is missing (`pip install 'unspool[tools]'`).
     """
     known = _by_name(functions)
     calls = [call for call in _calls(message) if call.is_complete]
-    # All of them before any runs: this may raise.
+    # Check all calls before any of them runs, because the check may raise.
     wrong = [_what_is_wrong(call, known, check) for call in calls]
     results = (
         _error(said) if said else _run(call, known[call.name])
@@ -93,7 +94,7 @@ def _read_call(call: Mapping[str, Any]) -> ToolCall:
 
 
 def _what_is_wrong(call: ToolCall, functions: Mapping[str, Callable[..., Any]], check: bool) -> str:
-    """Why a call cannot run; empty if it can."""
+    """Return why a call cannot run; empty if it can."""
     function = functions.get(call.name)
     if function is None:
         return f"there is no tool '{call.name}'; the tools are {', '.join(functions)}"
@@ -110,7 +111,7 @@ def _run(call: ToolCall, function: Callable[..., Any]) -> str:
         return _as_text(function(**_arguments(call, function)))
     except ToolCallError as error:
         return _error(str(error))
-    except Exception as error:  # the tool's own
+    except Exception as error:  # raised by the tool
         return _error(f"{type(error).__name__}: {error}")
 
 

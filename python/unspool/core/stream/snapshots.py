@@ -28,7 +28,7 @@ def seal(kind: str, state: bytes, key: bytes) -> bytes:
 
     Args:
         kind: The class, or the protocol of a `WireWriter`.
-        key: Authenticates the snapshot: only holders of the key can make it. Empty: anyone can.
+        key: A secret that authenticates the snapshot: only holders of the key can make it. Empty: anyone can.
 
     Raises:
         ArgumentError: The key is not 16 to 64 bytes long.
@@ -41,7 +41,9 @@ def unseal(kind: str, snapshot: bytes, key: bytes) -> bytes:
     """Return the state in a snapshot.
 
     Raises:
-        ArgumentError: It is not a snapshot, has another version or class, is damaged, or has another key.
+        ArgumentError: The bytes are not a snapshot, are damaged, or were made by another version, for another class
+            or with another key.
+        TypeError: `snapshot` is not bytes.
     """
     if not isinstance(snapshot, bytes):
         raise TypeError(f"snapshot is of type {type(snapshot).__name__}; pass the bytes of snapshot()")
@@ -65,7 +67,7 @@ def unseal(kind: str, snapshot: bytes, key: bytes) -> bytes:
 
 
 def _tag(body: bytes, key: bytes) -> bytes:
-    import hashlib  # OpenSSL's library: too long to load for a stream without snapshots
+    import hashlib  # imported here because it loads OpenSSL, which takes too long for streams without snapshots
 
     if not isinstance(key, bytes) or (key and not 16 <= len(key) <= hashlib.blake2b.MAX_KEY_SIZE):
         raise ArgumentError("key must be a secret of 16 to 64 bytes, or empty")

@@ -17,12 +17,12 @@ __all__ = ["RECIPE_OPTIONS", "make_recipe", "recipe_options", "with_defaults"]
 
 _DEFAULTS = {name: option.default for name, option in PARSER_OPTIONS.items()}
 
-#: The options that streams share; the others are a request's own, or the tokenizer. `reasoning` is the first.
+#: The options that streams share: all except those of a single request, and the tokenizer. `reasoning` is the first.
 RECIPE_OPTIONS = tuple(
     name for name in PARSER_OPTIONS if name not in ("prompt", "tokenizer", "reasoning_field")
 )
 
-#: The values of these options, as a tuple, of all options by name.
+#: Picks the values of these options, as a tuple, from a dict of all options.
 recipe_options = operator.itemgetter(*RECIPE_OPTIONS)
 
 
@@ -50,8 +50,8 @@ def make_recipe(
 
     Args:
         format: A format that does not depend on the tokenizer.
-        options: The values of `RECIPE_OPTIONS`.
-        has_tools: Whether the tools are unknown, or there are some.
+        options: The values of `RECIPE_OPTIONS`, in the same order.
+        has_tools: True if there are tools, or it is unknown whether there are.
         kept: The format whose reasoning stays in the content, opening tag included.
 
     Raises:

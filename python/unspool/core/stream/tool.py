@@ -1,4 +1,4 @@
-"""Tools as a chat completion has them, whatever they are made of."""
+"""Converts tools of any supported kind to the shape of chat completions."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ def tool(
     description: str | None = None,
     strict: bool | None = None,
 ) -> dict[str, Any]:
-    """Return a tool in the shape of chat completions, to look at or to change.
+    """Return a tool in the shape of chat completions, so that you can inspect or change it.
 
-    Every function that accepts `tools` accepts these sources.
+    Every function that accepts `tools` also accepts these sources directly.
 
     Args:
-        source: A function, whose signature and docstring (Google's style) are read as transformers does; a pydantic
+        source: A function, whose signature and docstring (Google's style) are read as in transformers; a pydantic
             model, dataclass, msgspec struct or TypedDict, whose fields are the parameters; or a dict (or an object
             with `model_dump`) in the shape of chat completions, Responses, Anthropic's Messages or MCP (`inputSchema`).
-        name, description: Replace the source's own.
+        name, description: Replace those of the source.
         strict: Whether calls must fit the schema.
 
     Raises:
-        ArgumentError: The source has no name, or a type without a JSON Schema.
+        ArgumentError: The source has no name, or has a type without a JSON Schema.
         UnspoolError: A dataclass, struct or TypedDict needs msgspec, which is missing.
     """
     made = _as_mapping(source, f"{source!r:.200}", name)
@@ -48,10 +48,10 @@ def tool(
 
 
 def read_tools(tools: Iterable[Any]) -> list[Mapping[str, Any]]:
-    """The tools of a request as mappings, functions and MCP's among them in the shape of chat completions.
+    """Return the tools of a request as mappings; functions, classes and tools of MCP or Anthropic are converted.
 
     Raises:
-        ArgumentError: As of `tool`, or `tools` is no list.
+        ArgumentError: `tools` is not a list, or `tool` raises it for one of them.
     """
     if isinstance(tools, (str, bytes, Mapping)) or not isinstance(tools, Iterable):
         raise ArgumentError(f"tools is a {type(tools).__name__}; pass a list of tools")
@@ -59,7 +59,7 @@ def read_tools(tools: Iterable[Any]) -> list[Mapping[str, Any]]:
 
 
 def tool_name(function: Any) -> str | None:
-    """The name of a function or class; None if it has none that a model could write."""
+    """Return the name of a function or class; None if it has no name that a model could write."""
     found = getattr(function, "__name__", None) or getattr(getattr(function, "func", None), "__name__", None)
     return found if isinstance(found, str) and found.isidentifier() else None
 
@@ -87,12 +87,12 @@ def _as_mapping(source: Any, place: str, name: str | None = None) -> Mapping[str
     return {"type": "function", "function": function}
 
 
-#: Where other protocols have the schema.
+#: The fields in which the protocols have the schema.
 _SCHEMAS = ("inputSchema", "input_schema", "parameters")
 
 
 def _as_function(flat: Mapping[str, Any]) -> dict[str, Any]:
-    """A tool of Responses, Anthropic or MCP in the shape of chat completions."""
+    """Convert a tool of Responses, Anthropic or MCP to the shape of chat completions."""
     kept = {key: flat[key] for key in ("name", "description", "strict") if flat.get(key) is not None}
     schema = next((flat[key] for key in _SCHEMAS if flat.get(key)), None)
     return {"type": "function", "function": kept | ({} if schema is None else {"parameters": schema})}

@@ -17,7 +17,7 @@ def read_tool_choice(
     """Return the named tool, whether some tool is required, and whether tools are off.
 
     Raises:
-        ArgumentError: The choice is neither one of the words nor the name of a tool.
+        ArgumentError: The choice is neither a word of the API nor the name of a tool.
     """
     if choice is None or choice == "auto":
         return None, False, False
@@ -35,7 +35,7 @@ def read_tool_choice(
 
 
 def check_offered(tool: str | None, schemas: ToolSchemas | None) -> None:
-    """Raise ArgumentError if a tool is named and is none of a request's known tools."""
+    """Raise ArgumentError if a tool is named, the request's tools are known, and it is not one of them."""
     if tool is not None and schemas is not None and tool not in schemas:
         raise ArgumentError(
             f"tool_choice is '{tool}'; use 'auto', 'none', 'required' or the name of one of the tools"

@@ -20,7 +20,7 @@ def compile_tools(tools: Iterable[Any] | ToolSchemas | None) -> ToolSchemas | No
     The core reads the schemas (csrc/format/tool_schemas.h).
 
     Raises:
-        ArgumentError: A tool has no name, or is none of the sources of `tool`.
+        ArgumentError: A tool has no name, or is not one of the sources that `tool` accepts.
     """
     if tools is None or isinstance(tools, ToolSchemas):
         return tools
@@ -39,7 +39,7 @@ def _compile(tools: Iterable[Any]) -> ToolSchemas:
 
 
 def read_tool(index: int, tool: Mapping[str, Any]) -> tuple[str, str]:
-    """A tool's name and the JSON of its parameters' schema."""
+    """Return a tool's name, and the schema of its parameters as JSON text."""
     part = custom_part(tool)
     function = tool.get("function") or tool if part is None else part
     if not isinstance(function, Mapping):

@@ -1,4 +1,4 @@
-"""Reads JSON as a type of the caller: a pydantic model, msgspec struct, dataclass or TypedDict."""
+"""Converts JSON to a type of the caller: a pydantic model, msgspec struct, dataclass or TypedDict."""
 
 from __future__ import annotations
 
@@ -13,7 +13,17 @@ __all__ = ["convert", "read_as"]
 
 
 def read_as(text: str, kind: Any, name: str) -> Any:
-    """Read a call's arguments, as JSON text. See `ToolCall.as_`."""
+    """Convert a call's arguments from JSON text. See `ToolCall.as_`.
+
+    Args:
+        text: The JSON text.
+        kind: The type.
+        name: What the text is, for errors.
+
+    Raises:
+        ToolCallError: The text does not fit the type.
+        ArgumentError: The type cannot be read from JSON.
+    """
     if hasattr(kind, "model_validate_json"):
         return _read(lambda: kind.model_validate_json(text), kind, name)
     if uses_pydantic(kind):
@@ -25,7 +35,7 @@ def read_as(text: str, kind: Any, name: str) -> Any:
 
 
 def convert(value: Any, hint: Any, name: str) -> Any:
-    """A member of the arguments as the type of a function's parameter."""
+    """Convert a member of the arguments to the type of a function's parameter; errors as in `read_as`."""
     return value if is_plain(hint) else read_as(json.dumps(value), hint, name)
 
 
@@ -34,5 +44,5 @@ def _read(read: Callable[[], Any], kind: Any, name: str) -> Any:
         return read()
     except TypeError as error:
         raise ArgumentError(f"{type_name(kind)} cannot be read from JSON: {error!s:.300}") from error
-    except (RecursionError, Exception) as error:  # the packages' errors have no base in common
+    except (RecursionError, Exception) as error:  # the packages' errors have no common base
         raise ToolCallError(f"{name} cannot be read as {type_name(kind)}: {error!s:.1000}") from error

@@ -1,7 +1,7 @@
-"""Reads the facts at the beginning of a GGUF file; damaged files raise VocabularyError, soon, and nothing else.
+"""Reads the metadata at the beginning of a GGUF file. A damaged file raises VocabularyError, early, and nothing else.
 
-A file is `GGUF`, a version, two counts, and then the facts: each a key, a type and a value. Numbers are
-little-endian, and a text is its length and its UTF-8. The tensors after them are never read.
+A file consists of `GGUF`, a version, two counts, and then the facts: a key, a type and a value each. Numbers are
+little-endian. A text is stored as its length and its UTF-8 bytes. The tensors after the facts are never read.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ __all__ = ["read_gguf"]
 
 _VERSIONS = (2, 3)
 _MOST_FACTS = 1 << 16
-_MOST_ITEMS = 1 << 22  # of an array
-_MOST_BYTES = 128 << 20  # of all facts
+_MOST_ITEMS = 1 << 22  # in one array
+_MOST_BYTES = 128 << 20  # in all facts together
 
 _NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _TEXT, _ARRAY = 8, 9
 
 
 def read_gguf(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The facts by key: numbers, texts, and lists of them.
+    """Return the facts by key: numbers, texts, and lists of them.
 
     Raises:
-        VocabularyError: It is not a GGUF file of version 2 or 3, or it is damaged.
+        VocabularyError: The file is not a GGUF file of version 2 or 3, or is damaged.
     """
     with Path(path).open("rb") as file:
         return _Reader(file).facts()
@@ -45,7 +45,7 @@ class _Reader:
         version = self._number("I")
         if version not in _VERSIONS:
             raise VocabularyError(f"GGUF of version {version} is not read; convert the model again")
-        self._number("Q")  # of tensors
+        self._number("Q")  # the number of tensors
         count = self._number("Q")
         if count > _MOST_FACTS:
             raise VocabularyError(f"{count} facts in a GGUF file, of at most {_MOST_FACTS}")

@@ -11,7 +11,7 @@ from unspool.errors import VocabularyError
 
 __all__ = ["LETTERS", "fact", "from_gguf"]
 
-_UNKNOWN, _CONTROL, _USER_DEFINED = 2, 3, 4  # the types of tokens that are not spelled by the model's rules
+_UNKNOWN, _CONTROL, _USER_DEFINED = 2, 3, 4  # types of tokens that do not follow the model's spelling rules
 
 _SPACES: list[dict[str, Any]] = [
     {"kind": "replace", "content": SPACE, "replacement": " "},
@@ -23,13 +23,16 @@ _STEPS = {"gpt2": [{"kind": "byte_level"}], "llama": _SPACES, "t5": _SPACES, "ge
 
 
 def from_gguf(facts: Mapping[str, Any]) -> Vocabulary:
-    """Compile the tokens of a GGUF file, as `read_gguf` returns it.
+    """Compile the tokens of a GGUF file.
 
-    Control tokens are special, and user-defined ones are added.
+    Control tokens become special tokens, and user-defined tokens become added tokens.
+
+    Args:
+        facts: The result of `read_gguf`.
 
     Raises:
-        VocabularyError: A fact is missing or has the wrong type, the tokenizer is of another kind, or a limit of
-            `Vocabulary` is exceeded.
+        VocabularyError: A fact is missing or has the wrong type, the kind of tokenizer is not supported, or a limit
+            of `Vocabulary` is exceeded.
     """
     kind = fact(facts, "tokenizer.ggml.model", str)
     if kind not in _STEPS:
@@ -54,7 +57,7 @@ def from_gguf(facts: Mapping[str, Any]) -> Vocabulary:
 
 
 def fact(facts: Mapping[str, Any], key: str, kind: type, default: Any = None) -> Any:
-    """A fact of this type. A missing one gives `default`, if there is one."""
+    """Return a fact, which must have this type; `default`, if there is one, if the fact is missing."""
     value = facts.get(key, default)
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         what = "no" if value is None else f"a {type(value).__name__} as"
@@ -68,11 +71,11 @@ def _byte_level(text: str) -> str:
 
 
 def _letters() -> list[str]:
-    """The letter of each byte: itself if it is visible, else the next from U+0100."""
+    """The letter of each byte: the byte's own character if it is visible, else the next character from U+0100 on."""
     visible = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
     others = iter(range(0x100, 0x200))
     return [chr(byte if byte in visible else next(others)) for byte in range(256)]
 
 
-#: How byte-level tokenizers spell each byte.
+#: The letter that byte-level tokenizers write for each byte.
 LETTERS = _letters()

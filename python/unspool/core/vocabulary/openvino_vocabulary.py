@@ -44,7 +44,7 @@ def marker_tokens(tokens: Any) -> set[str]:
 
 
 def _texts(tokenizer: Any, ids: list[int], skips_special: bool) -> Iterator[tuple[int, str]]:
-    """Each id with the text that it decodes to on its own."""
+    """Map each id to the text that it decodes to on its own."""
     for start in range(0, len(ids), _IDS_PER_DECODE):
         part = ids[start : start + _IDS_PER_DECODE]
         yield from zip(

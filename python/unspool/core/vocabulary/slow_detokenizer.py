@@ -9,7 +9,7 @@ from unspool.errors import StreamError
 
 __all__ = ["SlowDetokenizer"]
 
-# The tokenizer can change no text further back than this many tokens.
+# A tokenizer is assumed to change no text further back than this many tokens.
 _WINDOW = 8
 _REPLACEMENT = "\ufffd"
 
@@ -17,9 +17,9 @@ _REPLACEMENT = "\ufffd"
 class SlowDetokenizer:
     """Has the same `put` and `end` as `Detokenizer`, but is about 100 times slower.
 
-    It decodes with a window of the 8 tokens before, and emits text when the tokenizer no longer changes it.
-    The output can be wrong for a decoder that looks further back. Text that ends in U+FFFD waits for the next
-    token.
+    It decodes new tokens together with the 8 tokens before them, and emits text that the tokenizer no longer
+    changes. The output can be wrong if the decoder looks further back. Text that ends in U+FFFD is held back until
+    the next token.
     """
 
     def __init__(self, tokenizer: Any, skip_special_tokens: bool = True) -> None:
@@ -32,7 +32,11 @@ class SlowDetokenizer:
         self._ended = False
 
     def put(self, ids: int | Sequence[int]) -> str:
-        """Feed one or several ids and return the text that became certain."""
+        """Feed one or several ids and return the text that became certain.
+
+        Raises:
+            StreamError: The stream has ended.
+        """
         if self._ended:
             raise StreamError("this stream has ended; create a new SlowDetokenizer")
         text = ""
@@ -42,7 +46,11 @@ class SlowDetokenizer:
         return text
 
     def end(self) -> str:
-        """Return the text held back. No `put` may follow."""
+        """End the stream and return the text held back.
+
+        Raises:
+            StreamError: The stream has ended.
+        """
         if self._ended:
             raise StreamError("this stream has ended; create a new SlowDetokenizer")
         self._ended = True

@@ -1,4 +1,4 @@
-"""Reads a `tokenizer.json`; damaged files raise VocabularyError and nothing else."""
+"""Reads a `tokenizer.json`. A damaged file raises VocabularyError and nothing else."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from unspool.errors import VocabularyError
 
 __all__ = ["SPACE", "compile_chain", "foreign", "from_description", "normalized"]
 
-SPACE = "\u2581"  # SentencePiece's and Metaspace's visible space
-_MAX_DEPTH = 32  # of nested decoder sequences
+SPACE = "\u2581"  # stands for a space in SentencePiece and Metaspace
+_MAX_DEPTH = 32  # maximum nesting of decoder sequences
 _ABSENT: Any = object()
 
 
@@ -56,7 +56,7 @@ def from_description(data: Any) -> Vocabulary:
 def compile_chain(
     tokens: Mapping[str, int], added: list[tuple[int, str, str, bool]], decoder: dict[str, Any] | None
 ) -> Vocabulary:
-    """Compile tokens with a decoder as described in `tokenizer.json`; None: there is no decoder."""
+    """Compile tokens with a decoder as described in `tokenizer.json`; `decoder` is None if there is none."""
     steps = [] if decoder is None else [step for part in _flatten(decoder) for step in _step(part)]
     return Vocabulary(dict(tokens), added, steps, joins_with_space=decoder is None)
 
@@ -73,7 +73,7 @@ _ADDED = "an added token"
 
 
 def _field(table: Any, key: str, kinds: type | tuple[type, ...], where: str, default: Any = _ABSENT) -> Any:
-    """A member of this type. A null or missing member gives `default`, if there is one."""
+    """Return a member, which must have this type; `default`, if there is one, if it is null or missing."""
     if not isinstance(table, dict):
         raise VocabularyError(f"{where} is a {type(table).__name__}; it must be an object")
     value = table.get(key)

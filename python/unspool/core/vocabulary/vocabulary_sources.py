@@ -1,4 +1,4 @@
-"""Reads tokenizers with the libraries that own them, and passes plain data to the native table."""
+"""Reads tokenizers with their own libraries, and passes plain data to the native table."""
 
 from __future__ import annotations
 
@@ -93,11 +93,13 @@ def from_tiktoken(
 
 
 def from_tokenizer(tokenizer: Any) -> Vocabulary:
-    """Compile a live tokenizer of any supported library; a Vocabulary, or that of a `ChatTokenizer`, is returned unchanged.
+    """Compile a live tokenizer of any supported library.
 
-    A tokenizer is compiled once, and its vocabulary is cached as long as it lives. It is compiled again if it
-    has changed: another number of tokens, another decoder, or an added token that is new or has other flags.
-    This check costs about 2 µs per added token. A host that never changes its tokenizer can pass a
+    A Vocabulary is returned unchanged, as is the one of a `ChatTokenizer`.
+
+    A tokenizer is compiled once, and its vocabulary is cached as long as the tokenizer lives. It is compiled again
+    if it has changed: if the number of tokens or the decoder differs, or an added token is new or has other flags.
+    This check costs about 2 µs per added token. A host that never changes its tokenizer can avoid it: pass a
     `Vocabulary`.
 
     Raises:
@@ -123,7 +125,7 @@ def from_tokenizer(tokenizer: Any) -> Vocabulary:
 
 
 def _layers(tokenizer: Any) -> Iterable[Any]:
-    """The tokenizer and those that it wraps; libraries keep them under a few attribute names."""
+    """The tokenizer and the tokenizers that it wraps, under the attribute names that libraries use."""
     names = ("instruct_tokenizer", "backend_tokenizer", "tokenizer", "_tokenizer", "model", "_model")
     seen: list[Any] = [tokenizer]
     for layer in seen:
@@ -146,7 +148,7 @@ class _Entry(NamedTuple):
 
 
 class _Cache:
-    """Vocabularies by the tokenizer's id, guarded by a weak reference: tokenizers need not be hashable."""
+    """Vocabularies by the `id()` of their tokenizers, which need not be hashable; a weak reference guards each."""
 
     def __init__(self) -> None:
         self._entries: dict[int, _Entry] = {}
@@ -157,7 +159,7 @@ class _Cache:
         self._lock = threading.RLock()
 
     def get(self, tokenizer: Any, inner: Any, reader: _Reader) -> Vocabulary:
-        """The vocabulary of `inner`, which is `tokenizer` or is wrapped by it."""
+        """Return the vocabulary of `inner`, which is `tokenizer` itself or a tokenizer that it wraps."""
         with foreign("the tokenizer"):
             fingerprint = (id(inner), reader.fingerprint(inner))
         found = self._find(inner, fingerprint) or self._find(tokenizer, fingerprint)
@@ -168,8 +170,8 @@ class _Cache:
             if found is None:
                 with foreign("the tokenizer"):
                     found = reader.compile(inner)
-                # An object without weak references is compiled each time: a strong reference would keep
-                # it alive, and without one its id may be reused for another object.
+                # An object that cannot be weakly referenced is compiled each time: a strong reference would
+                # keep it alive, and without any reference its id may be reused for another object.
                 if not self._keep(inner, fingerprint, found):
                     self._keep(tokenizer, fingerprint, found)
         return found
@@ -257,7 +259,7 @@ def _from_sentencepiece(model: Any) -> Vocabulary:
         {"kind": "byte_fallback"},
         {"kind": "fuse"},
     ]
-    # The spelling of a word at the start of a text shows whether the model has a dummy prefix.
+    # The pieces of a word at the start of a text show whether the model adds a dummy prefix.
     pieces = model.encode("a", out_type=str)
     if pieces and pieces[0].startswith(SPACE):
         steps.append({"kind": "strip", "content": " ", "start": 1})
@@ -267,7 +269,7 @@ def _from_sentencepiece(model: Any) -> Vocabulary:
 
 
 def _from_openvino(tokenizer: Any) -> Vocabulary:
-    # Imported here because it reads all formats for their markers.
+    # Imported here because the module reads all formats, for their markers.
     from unspool.core.vocabulary.openvino_vocabulary import from_openvino
 
     return from_openvino(tokenizer)
@@ -309,7 +311,7 @@ def _hugging_face_fingerprint(tokenizer: Any) -> Hashable:
 
 
 def _state(part: Any) -> Hashable:
-    """The JSON of a decoder or normalizer; None if there is none, or it is Python code."""
+    """The JSON of a decoder or normalizer; None if there is none or it is Python code."""
     try:
         return None if part is None else bytes(part.__getstate__())
     except Exception:
