@@ -1,1 +1,1 @@
-"""Streams and whole outputs: format names and tools in, deltas and messages out."""
+"""Parsing of streams and whole outputs, from format names and tools to deltas and messages."""

@@ -1,4 +1,4 @@
-"""The consumer's side of a request: its deltas, from another thread."""
+"""The consumer's side of a request: its deltas, which arrive from another thread."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class ChannelStream(Iterator[Delta]):
     the stream is garbage-collected.
 
     Args:
-        check: Called after the last delta; raises the error of the model or the host, if there was one.
-        timeout: Seconds to wait for the next token before StreamTimeout is raised; None: no limit.
+        check: A function that is called after the last delta; it raises the error of the model or the host, if any.
+        timeout: Seconds to wait for the next token before StreamTimeout is raised. None: no limit.
     """
 
     def __init__(
@@ -77,13 +77,13 @@ class ChannelStream(Iterator[Delta]):
         raise StopAsyncIteration
 
     def text(self, tokens_per_text: int | None = None) -> Generator[str, None, Any]:
-        """The first answer's content, without empty strings; returns the stream's result.
+        """Yield the first answer's content, without empty strings; the generator returns the stream's result.
 
         Args:
-            tokens_per_text: Gather the text of this many tokens, 1 or more; None: one piece for each delta. A
-                character that is cut between two tokens belongs to the second one.
+            tokens_per_text: The number of tokens, 1 or more, whose text makes one piece. None: one piece for each
+                delta. A character that is split between two tokens belongs to the second one.
         """
-        return self._text(TextGatherer(tokens_per_text))  # raises now, not at the first `next`
+        return self._text(TextGatherer(tokens_per_text))  # created here to raise now, not at the first `next`
 
     def _text(self, gatherer: TextGatherer) -> Generator[str, None, Any]:
         with self:
@@ -93,7 +93,7 @@ class ChannelStream(Iterator[Delta]):
             return self.result
 
     async def atext(self, tokens_per_text: int | None = None) -> AsyncGenerator[str, None]:
-        """`text`, for `async for`. Text that is gathered when the model raises is yielded first."""
+        """`text` for `async for`. If the model raises, the text gathered so far is yielded before the error."""
         gatherer = TextGatherer(tokens_per_text)
         try:
             async for delta in self:
@@ -107,15 +107,19 @@ class ChannelStream(Iterator[Delta]):
             yield text
 
     async def ready(self, patience_s: float | None = None) -> bool | None:
-        """Wait until there are deltas to drain; returns False after the last one.
+        """Wait until there are deltas to drain.
 
-        The first wait also ends at the first token, which may have made no delta.
+        The first wait also ends at the first token, even if it has made no delta.
 
         Args:
-            patience_s: The longest wait in seconds; then it returns None.
+            patience_s: The longest wait, in seconds. None: no limit except the stream's `timeout`.
+
+        Returns:
+            True if there are deltas or the first token has arrived; False after the last delta; None after
+            `patience_s`.
 
         Raises:
-            BaseException: What the model raised, after its last delta.
+            BaseException: The exception that the model raised, after its last delta.
         """
         while not self._is_over:
             if self._channel.is_finished or self._channel.is_cancelled:
@@ -164,7 +168,7 @@ class ChannelStream(Iterator[Delta]):
             self._note_taken()
 
     def _note_taken(self) -> None:
-        """Deltas have been taken from the channel: a wait begins anew."""
+        """Restart the timeout, because deltas have been taken from the channel."""
         self._waits_since_s = time.perf_counter()
 
     @property
@@ -174,7 +178,7 @@ class ChannelStream(Iterator[Delta]):
 
     @property
     def result(self) -> Any:
-        """The message so far; a `DeltaStream` has a `StreamResult`."""
+        """The message so far; for a `DeltaStream`, a `StreamResult`."""
         return self.message
 
     def cancel(self) -> None:
@@ -196,21 +200,21 @@ class ChannelStream(Iterator[Delta]):
             self.cancel()
 
     def _last_token_s(self) -> float:
-        """When the last token arrived, as far as this is known; it may not have made a delta yet."""
+        """The time at which the last token was noticed; it may not have made a delta yet."""
         count = self._streamer.token_count
         if count != self._token_count:
             self._token_count, self._token_s = count, time.perf_counter()
         return self._token_s
 
     def _remaining_s(self) -> float | None:
-        """Seconds to wait."""
+        """Seconds until the timeout; None: no limit."""
         if self._timeout is None:
             return None
         last_s = max(self._waits_since_s, self._last_token_s())
         return max(0.0, last_s + self._timeout - time.perf_counter())
 
     def _takes(self, delta: Delta | None) -> TypeGuard[Delta]:
-        """Whether this is a delta. At the end, raises what `check` raises unless the consumer has left."""
+        """Whether this is a delta; None is the end of the channel, where `check` runs and may raise."""
         if delta is None:
             self._end()
             return False
@@ -239,15 +243,15 @@ class ChannelStream(Iterator[Delta]):
             if not isinstance(error, ChannelCancelledError):
                 raise error
         finally:
-            del error  # its traceback has this frame, which has the stream
+            del error  # break the cycle: its traceback references this frame, and the frame the stream
 
 
 class TextGatherer:
-    """The first answer's content, without empty strings.
+    """Gathers the first answer's content into pieces that are not empty.
 
     Args:
-        tokens_per_text: Piece k is the text that the tokens from `k * tokens_per_text` on made certain. A group
-            of tokens without text has no piece. None: every delta is a piece.
+        tokens_per_text: The number of tokens in a group. Piece k is the text that became certain with the tokens
+            from `k * tokens_per_text` on. A group without text has no piece. None: every delta is a piece.
 
     Raises:
         ArgumentError: `tokens_per_text` is below 1.
@@ -260,10 +264,10 @@ class TextGatherer:
         self._group = 0
 
     def put(self, delta: Delta) -> list[str]:
-        """Put the next delta of any kind; returns the pieces that it completes."""
+        """Add the next delta, of any kind, and return the pieces that it completes."""
         if delta.choice:
             return []
-        # A malformed call that was never announced counts as content.
+        # Malformed text counts as content if its call was never announced by a `tool_call_begin`.
         is_content = delta.kind == "content" or (delta.kind == "malformed" and delta.index is None)
         text = delta.text if is_content else ""
         if self._size is None:

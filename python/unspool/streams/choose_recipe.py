@@ -15,7 +15,7 @@ from unspool.formats.format_file import FormatFile
 
 __all__ = ["Recipe", "choose_recipe"]
 
-_SIZE = 16  # of the recipes that are kept, for each vocabulary
+_SIZE = 16  # number of recipes cached for each vocabulary
 _text_recipes = Recent(_SIZE)
 _id_recipes: weakref.WeakKeyDictionary[Vocabulary, Recent] = weakref.WeakKeyDictionary()
 _OPTION = {name: place for place, name in enumerate(RECIPE_OPTIONS)}
@@ -26,8 +26,8 @@ class Recipe:
 
     Attributes:
         tool: The name of the tool that must be called.
-        tag_formats: The format and the reasoning that a stray tag is compared with; None: a tag means nothing.
-        offers: The format that should read the calls of the tools; None: calls are not read.
+        tag_formats: The format and the `reasoning` whose tags `warn_of_stray_tag` looks for; None: no check.
+        offers: The format that should parse calls of the tools; None: calls are not parsed.
     """
 
     __slots__ = ("native", "offers", "tag_formats", "tool")
@@ -49,10 +49,10 @@ class Recipe:
 def choose_recipe(
     format: str | FormatFile | Format, tools: ToolSchemas | None, tokenizer: Any, options: tuple[Any, ...]
 ) -> Recipe:
-    """Compile what streams share; the same arguments give the same recipe while it is among the last ones.
+    """Compile what streams share. Recent recipes are cached: the same arguments return the same one.
 
     Args:
-        options: The values of `RECIPE_OPTIONS`.
+        options: The values of `RECIPE_OPTIONS`, in the same order.
 
     Raises:
         UnknownFormatError, ArgumentError, VocabularyError: As in `Parser`.
@@ -65,7 +65,7 @@ def choose_recipe(
     recipe: Recipe | None = recipes.find(key)
     if recipe is None:
         chosen, reasoning = choose_format(format, tokenizer, options[0])
-        if chosen is not format:  # the tokenizer may say something else next time
+        if chosen is not format:  # cached under the chosen format: the tokenizer may lead to another one next time
             return choose_recipe(chosen, tools, tokenizer, (reasoning, *options[1:]))
 
         def make(format: Any, options: tuple[Any, ...], has_tools: bool, _: int) -> Recipe:

@@ -36,14 +36,14 @@ def parse_batch(
             NumPy array of texts, or a two-dimensional one with one unpadded row per output; a pyarrow Array
             or ChunkedArray of texts or of lists of ids. Ids need a `tokenizer`.
         format, tools: See `Parser`; the same for all outputs.
-        finish_reason: Why generation ended, for all outputs or for each: "stop", "length", "error" or
-            "cancelled".
+        finish_reason: Why generation ended, one reason for all outputs or one for each: "stop", "length", "error"
+            or "cancelled".
         threads: Number of threads. The default is 1, because jobs with many outputs usually run one worker
             per core already; a job that owns its machine passes `os.cpu_count()`.
         options: Options of `Parser`; the same for all outputs.
 
     Returns:
-        One message per output, in order. They equal those of `parse`, except that `deltas` is empty.
+        One message per output, in order. The messages equal those of `parse`, except that `deltas` is empty.
 
     Raises:
         TypeError, ArgumentError: An argument is invalid; the message gives the index of a bad output. Nothing

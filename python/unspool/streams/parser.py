@@ -115,8 +115,8 @@ class Parser(NativeTokenStreamer):
     """
 
     _reasoning_field: str
-    _tag_formats: tuple[Any, Any] | None  # compared with a stray tag
-    _offered: tuple[Any, ToolSchemas] | None  # the format that should read a call of these tools
+    _tag_formats: tuple[Any, Any] | None  # see `Recipe.tag_formats`
+    _offered: tuple[Any, ToolSchemas] | None  # the format that should parse calls of these tools
 
     def __init__(
         self,
@@ -159,7 +159,7 @@ class Parser(NativeTokenStreamer):
             raise unknown_option("Parser", min(unknown), (*PARSER_OPTIONS, "tokenizer", "tools"))
         begin_stream(
             self, format, tools, tokenizer, prompt, reasoning_field,
-            # As `RECIPE_OPTIONS` lists them: `locals()` would cost more than all else.
+            # In the order of `RECIPE_OPTIONS`; `locals()` would cost more than the rest.
             (
                 reasoning, tool_choice, tool_calls_in_reasoning, unmarked_calls, also, start_in, trust,
                 strict_markers, unknown_tools, parallel_tool_calls, incomplete_calls, repair, only_reasoning,
@@ -169,7 +169,7 @@ class Parser(NativeTokenStreamer):
         )  # fmt: skip
 
     def _repr_html_(self) -> str:
-        from unspool.core.stream.message_html import message_html, state_html  # a notebook asks for it
+        from unspool.core.stream.message_html import message_html, state_html  # only notebooks need it
         from unspool.streams.tracing.held import why_held
 
         held, reason = self.held

@@ -16,11 +16,11 @@ _warned: set[str] = set()
 def warn_of_stray_tag(content: str, format: Any, reasoning: Any) -> None:
     """Warn, once per format, if `content` has a closing reasoning tag that nothing opened.
 
-    The tag counts only at the beginning or end of a line, as templates write it, so mentions in prose do not
+    The tag counts only at the beginning or end of a line, where templates write it, so mentions in prose do not
     count.
 
     Args:
-        format, reasoning: As in `Parser`; the tags of a compiled format are not known here.
+        format, reasoning: As in `Parser`. Without effect for a compiled format, whose tags are not known here.
     """
     file = _reasoning_file(format, reasoning)
     tags = file.facts.reasoning if file else None

@@ -37,14 +37,14 @@ class StreamBatch(NativeStreamBatch):
     `add` creates a stream and returns its slot, a small integer. `step(slots, ids)` feeds each slot its token
     ids and returns a `BatchResult`: the bytes for each client, and the slots whose answers have ended.
     `finish` ends an answer, and `remove` frees its slot for another request. `add(grammar=)` constrains an answer,
-    and `masks(slots)` says which ids may come next.
+    and `masks(slots)` returns which ids may come next.
 
     Only one thread may call it at a time; a concurrent call raises `StreamError`.
 
     Args:
         tokenizer: A tokenizer or `Vocabulary`, for all streams.
         format: The name of a format, a `FormatFile`, or a compiled `Format`; see `Parser`.
-        threads: How many threads compute the masks of grammars; a step runs in the caller's.
+        threads: The number of threads that compute the masks of grammars. `step` runs in the caller's thread.
         end_ids: Token ids that end an answer, in addition to the format's: the model's `eos_token_id`.
         reasoning_field: The field that holds reasoning in the deltas.
         options: Options of `Parser`, for all streams; `add` can override them.
@@ -72,7 +72,7 @@ class StreamBatch(NativeStreamBatch):
         self._end_ids = None if end_ids is None else list(end_ids)
         require_count("threads", threads)
         self._threads = threads
-        self._words = (len(from_tokenizer(tokenizer)) + 31) // 32  # of a mask
+        self._words = (len(from_tokenizer(tokenizer)) + 31) // 32  # in one mask
         self._matchers: dict[int, GrammarMatcher] = {}
         self._in_use = threading.Lock()
         super().__init__(self._reasoning_field)
@@ -97,17 +97,17 @@ class StreamBatch(NativeStreamBatch):
                 share a writer. None: the stream collects deltas.
             choice: The answer's index in the writer's response.
             deltas: Also collect deltas for `BatchResult.deltas`.
-            grammar: Constrains the answer: a `GrammarMatcher`, which is forked, so that requests share a compiled
-                grammar; or what one is made of. It is then compiled for this request, with the batch's tokenizer and
-                end tokens.
+            grammar: Constrains the answer. A `GrammarMatcher` is forked, so that requests share a compiled grammar.
+                Anything that a `GrammarMatcher` can be made of is compiled for this request, with the batch's
+                tokenizer and end tokens.
             options: Options of `Parser`; they override the batch's.
 
         Returns:
             The slot: the lowest free number.
 
         Raises:
-            TypeError, ArgumentError: An option is invalid, another slot has this writer and choice, the grammar cannot be
-                read or has another vocabulary, or it cannot go back and there is a `rollback_window`.
+            TypeError, ArgumentError: An option is invalid, another slot has this writer and choice, the grammar cannot
+                be parsed or has another vocabulary, or there is a `rollback_window` and the grammar cannot roll back.
             ImportError: A grammar needs llguidance, which is missing.
             StreamError: The writer's response has ended, or another batch uses the writer.
         """
@@ -193,13 +193,13 @@ class StreamBatch(NativeStreamBatch):
                 )
         result = _step(self, slots, ids, offsets)
         for _, matcher, its_ids in taken:
-            matcher.advance(its_ids)  # if it reaches a limit now, the next call says so
+            matcher.advance(its_ids)  # if it reaches a limit now, the next call reports it
         return result
 
     def matcher(self, slot: int) -> GrammarMatcher | None:
-        """The place of a slot's answer in its grammar, for `forced`, `validate` and `is_ended`; None without a grammar.
+        """Return the grammar matcher of a slot, for `forced`, `validate` and `is_ended`; None without a grammar.
 
-        `step`, `rollback` and `fork` of the batch move it: do not `take` with it.
+        The batch's `step`, `rollback` and `fork` advance it, so do not call its `take`.
 
         Raises:
             ArgumentError: The slot is free.
@@ -208,24 +208,24 @@ class StreamBatch(NativeStreamBatch):
         return self._matchers.get(slot)
 
     def masks(self, slots: Any, bitmask: Any = None, *, drafts: Sequence[Sequence[int]] | None = None) -> Any:
-        """Which ids each slot's grammar allows next, computed in the batch's threads, without the GIL.
+        """Compute which ids each slot's grammar allows next, in the batch's threads and without the GIL.
 
         Args:
             slots: The slots, each once: a list or an array, as in `step`.
             bitmask: Writable int32 array of shape (rows, words), as in `GrammarMatcher.fill`. None: a new NumPy array
                 with as many rows as needed, of ceil(vocabulary / 32) words.
-            drafts: Token ids that a draft model proposes, a sequence for each slot. A slot has a row before each of its
-                drafts and one after the last, and the next slot's rows follow. Rows after a draft that the grammar does
-                not allow permit every id.
+            drafts: Token ids that a draft model proposes, one sequence for each slot. The rows of a slot follow those
+                of the slot before: one row before each of its draft ids, and one after the last. Rows after a draft id
+                that the grammar does not allow permit every id.
 
         Returns:
-            The bitmask. Row i is slot i's, if there are no drafts. A slot without a grammar permits every id; an answer
-            whose grammar has ended permits end tokens only.
+            The bitmask. Without drafts, row i belongs to the i-th slot of `slots`. A slot without a grammar permits
+            every id; an answer whose grammar has ended permits only end tokens.
 
         Raises:
             ArgumentError: A slot is free or repeated, or the bitmask is read-only, has another type or too few rows.
-            StreamError: A grammar has reached a limit of llguidance; the message has the row. Or another thread is using
-                this batch.
+            StreamError: A grammar has reached a limit of llguidance (the message has the row), or another thread is
+                using this batch.
         """
         with self._alone():
             return self._fill_masks(slots, bitmask, drafts)
@@ -329,7 +329,7 @@ class StreamBatch(NativeStreamBatch):
 
 
 def _numbers(column: Any) -> list[int]:
-    """A list or an array, as a list."""
+    """Convert a list or an array to a list."""
     if not hasattr(column, "tolist") and hasattr(column, "__dlpack__"):
         with needs("constrain"):
             import numpy as np

@@ -108,7 +108,7 @@ class TokenStreamer(Parser):
             raise ArgumentError("tokenizer is None; a streamer of token ids needs one")
         begin_stream(
             self, format, tools, tokenizer, prompt, reasoning_field,
-            # As `RECIPE_OPTIONS` lists them; False is `only_reasoning`.
+            # In the order of `RECIPE_OPTIONS`; False is `only_reasoning`.
             (
                 reasoning, tool_choice, tool_calls_in_reasoning, unmarked_calls, also, start_in, trust,
                 strict_markers, unknown_tools, parallel_tool_calls, incomplete_calls, repair, False,

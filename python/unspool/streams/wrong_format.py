@@ -1,4 +1,4 @@
-"""Notices that an answer without calls holds a call of another family."""
+"""Notices an answer without calls that contains a call of another family."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from unspool.core.stream.stream_recipe import make_recipe, recipe_options, with_
 
 __all__ = ["MAY_BEGIN", "find_format_of_calls"]
 
-#: The family that most models imitate; the stream reads all others beside it.
+#: The family that most models imitate; the stream also reads the calls of all others.
 _OWN = "hermes"
-#: No family's call begins with another character.
+#: The characters that a call of any family can begin with.
 MAY_BEGIN = re.compile(r"[^\s\w.,;:!?'\"-]")
 _logged: set[tuple[str, str]] = set()
 
 
 def find_format_of_calls(content: str, format: Any, tools: ToolSchemas) -> str | None:
-    """Return the format that reads a call of an offered tool in `content`; None if there is none.
+    """Return the format that parses a call of an offered tool in `content`; None if there is none.
 
-    It is logged once for each pair of formats.
+    The finding is logged once for each pair of formats.
 
     Args:
         content: What the stream of `format` left as text.
@@ -49,5 +49,5 @@ def find_format_of_calls(content: str, format: Any, tools: ToolSchemas) -> str |
 
 @functools.lru_cache(maxsize=1)
 def _recipe(_: int) -> StreamRecipe:
-    """Made anew when another format is registered."""
+    """Compile the recipe; a new `revision()` compiles it again, when a format has been registered."""
     return make_recipe(_OWN, recipe_options(with_defaults({"also": "any", "unknown_tools": "content"})))[0]

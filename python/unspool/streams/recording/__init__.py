@@ -1,1 +1,1 @@
-"""Answers of a server as files: what the model wrote, how it was parsed, and what came of it."""
+"""Records of a server's answers as files: what the model wrote, how it was parsed, and the result."""

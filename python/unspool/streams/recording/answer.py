@@ -1,4 +1,4 @@
-"""One answer as plain data, which a parser can read again without the model's tokenizer."""
+"""Records one answer as plain data that can be parsed again without the model's tokenizer."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from unspool.streams.recording.redact import redact
 
 __all__ = ["ParserSetup", "message_data", "record_answer"]
 
-# Options that a record keeps in places of their own, or that only the original stream needs.
+# Options that a record stores elsewhere, or that only the original stream needs.
 _LEFT_OUT = {"prompt", "tokenizer", "reasoning_field", "keep_message", "audit", "labels", "rollback_window"}
-# How much of a prompt's end may be searched for the answer's beginning.
+# The answer's beginning is searched for only in this many tokens at the prompt's end.
 _TAIL_TOKENS = 4096
 
 
 @dataclass(frozen=True)
 class ParserSetup:
-    """How an answer's parser was made.
+    """The arguments with which an answer's parser was made.
 
     Attributes:
-        format, tools: As of `Parser`.
-        options: Further options of `Parser`; others are left out of a record.
-        vocabulary: None: the parser reads text.
+        format, tools: See `Parser`.
+        options: Further options of `Parser`; other names are left out of a record.
+        vocabulary: The vocabulary of the token ids. None: the parser reads text.
     """
 
     format: Any
@@ -45,18 +45,18 @@ class ParserSetup:
 def record_answer(
     setup: ParserSetup, prompt: str | Sequence[int], output: Iterable[str] | Sequence[int], message: Message
 ) -> dict[str, Any]:
-    """The record of one answer.
+    """Build the record of one answer.
 
-    Of the prompt it has only the end that belongs to the answer: the turn's marker and what follows it.
+    It contains only the end of the prompt that belongs to the answer: the turn's marker and the text after it.
 
     Args:
-        prompt: As text, or as ids of the vocabulary.
-        output: The texts that were parsed, or the ids.
-        message: What came of them; without a finish reason if the answer was broken off.
+        prompt: The prompt as text, or as ids of the vocabulary.
+        output: The texts or ids that were parsed.
+        message: The resulting message; without a finish reason if the answer was cut off.
     """
     vocabulary = setup.vocabulary
     if isinstance(setup.format, str):
-        with contextlib.suppress(FormatError):  # "hf", the tokenizer's own
+        with contextlib.suppress(FormatError):  # such as "hf", the tokenizer's response template
             setup = replace(setup, format=get_format(setup.format))
     if vocabulary is None:
         tokens = [f"- {text}" for text in output if isinstance(text, str)]
@@ -70,13 +70,13 @@ def record_answer(
         **_beginning(setup, _text(vocabulary, prompt)),
         "tools": _tools(setup.tools),
         "markers": markers,
-        "tokens": tokens,  # a line of the file each
+        "tokens": tokens,  # one line of the file for each
         "message": message_data(message),
     }
 
 
 def message_data(message: Message) -> dict[str, Any]:
-    """What a client gets of a message; without ids, which are made up."""
+    """Return the parts of a message that a client receives, without call ids, which are random."""
     return {
         "content": message.content,
         "reasoning": message.reasoning,
@@ -95,7 +95,7 @@ def _name(format: Any) -> str:
 
 
 def _tools(tools: Any) -> list[dict[str, Any]] | None:
-    """The names, and the schemas without their prose."""
+    """Return the tools' names, and their schemas without descriptions and examples."""
     if tools is None or isinstance(tools, ToolSchemas):
         return None
     read = (read_tool(index, tool) for index, tool in enumerate(read_tools(tools)))
@@ -103,12 +103,12 @@ def _tools(tools: Any) -> list[dict[str, Any]] | None:
 
 
 def _piece(vocabulary: Vocabulary, id: int) -> str:
-    """A token's text; bytes of a character that another token completes as halves of surrogate pairs."""
+    """Return a token's text; bytes of an unfinished character become lone surrogates."""
     return vocabulary.content(id) or vocabulary.token_bytes(id).decode("utf-8", "surrogateescape")
 
 
 def _markers(format: Any, vocabulary: Vocabulary, ids: Iterable[int]) -> dict[str, bool]:
-    """The added tokens that count here, and whether each is special: the output's, and the format's markers."""
+    """Return whether each added token is special, for those in the output and those that are the format's markers."""
     own = map(vocabulary.find_added, _own_markers(format))
     found = {*ids, *(id for id in own if id is not None)}
     added = sorted(id for id in found if vocabulary.is_added(id))
@@ -123,9 +123,9 @@ def _text(vocabulary: Vocabulary | None, prompt: str | Sequence[int]) -> str:
 
 
 def _beginning(setup: ParserSetup, prompt: str) -> dict[str, Any]:
-    """The parser's options and the end of the prompt that belongs to the answer.
+    """Return the parser's options, and the end of the prompt that belongs to the answer.
 
-    Without a marker of the turn or tags at the very end, an option says where the answer starts.
+    If the prompt has neither a turn marker nor tags at its very end, the option `start_in` replaces it.
     """
     options = {
         name: _plain(value)
@@ -146,7 +146,7 @@ def _own_markers(format: Any) -> tuple[str, ...]:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON has it; formats by their names."""
+    """Convert a value for JSON; a format becomes its name."""
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
     return value if isinstance(value, (str, int, float, dict, type(None))) else _name(value)

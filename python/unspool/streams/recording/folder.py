@@ -1,4 +1,4 @@
-"""A folder of records, one file each, bounded in size."""
+"""A folder of records, one file for each record, bounded in size."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _OWN_NAME = re.compile(r"\d{8}T\d{6}-\d{6}-[\w-]{0,64}\.json", re.ASCII)
 
 
 class RecordFolder:
-    """Writes records that only their owner may read, and removes the oldest beyond a limit.
+    """Writes records that only their owner may read, and removes the oldest ones beyond a limit.
 
-    Other files in the folder stay. For one thread.
+    Other files in the folder are kept. Not thread-safe.
 
     Args:
-        path: Made if it is not there.
-        most_bytes: What the folder's records may have together, 1 MB or more.
+        path: The folder; created if it does not exist.
+        most_bytes: Maximum size of all records together, 1 MB or more.
 
     Raises:
-        ArgumentError: The limit is too low, or no file can be made in the folder.
+        ArgumentError: The limit is too low, or no file can be created in the folder.
     """
 
     def __init__(self, path: str | os.PathLike[str], most_bytes: int) -> None:
@@ -45,13 +45,13 @@ class RecordFolder:
         self._bytes = sum(size for _, size in self._files)
 
     def write(self, id: str, record: dict[str, Any]) -> Path:
-        """Write a record, and return its file.
+        """Write a record and return its path.
 
         Args:
-            id: Of the request; what no file's name should have is left out.
+            id: The request's id; characters that are unsafe in a file name are left out.
 
         Raises:
-            OSError: The disk is full, or the record is larger than the folder may be.
+            OSError: The disk is full, or the record is larger than the folder's limit.
         """
         data = json.dumps(record, ensure_ascii=False, indent=1).encode("utf-8", "backslashreplace")
         if len(data) > self._most_bytes:
@@ -63,7 +63,7 @@ class RecordFolder:
         now = time.time()
         stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(now)) + f"-{int(now % 1 * 1e6):06d}"
         path = self._path / f"{stamp}-{re.sub(r'[^A-Za-z0-9_-]', '', id)[:64]}.json"
-        part = path.with_suffix(".part")  # a record that is there is whole
+        part = path.with_suffix(".part")  # renamed when it is written, so that a record is always whole
         descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             with os.fdopen(descriptor, "wb") as stream:

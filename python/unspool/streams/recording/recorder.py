@@ -1,4 +1,4 @@
-"""`serve --record`: each answer as a file, written off the event loop."""
+"""`serve --record`: writes each answer to a file, outside the event loop."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ __all__ = ["Recorder", "Recording"]
 
 _log = logging.getLogger("unspool")
 
-# What is kept of a response's bytes.
+# Maximum number of a response's bytes that are recorded.
 _MOST_SENT = 256 * 1024
-# Answers that wait to be written; further ones are not recorded.
+# Maximum number of answers that wait to be written; further ones are not recorded.
 _MOST_WAITING = 64
 
 
 class Recorder:
-    """Writes records in a thread of its own, one after the other.
+    """Writes records in a separate thread, one after the other.
 
     Args:
-        path, most_bytes: As of `RecordFolder`.
-        keeps_texts: Keep requests as they came, and not redacted.
+        path, most_bytes: See `RecordFolder`.
+        keeps_texts: Whether to record requests unchanged instead of redacted.
 
     Raises:
-        ArgumentError: The folder cannot be written to.
+        ArgumentError: The limit is too low, or the folder cannot be written to.
     """
 
     def __init__(self, path: str, most_bytes: int, keeps_texts: bool = False) -> None:
@@ -42,7 +42,7 @@ class Recorder:
         self._has_failed = False
 
     def submit(self, id: str, make: Callable[[bool], dict[str, Any]]) -> None:
-        """Write what `make` returns; it gets whether to redact, and runs in the thread."""
+        """Call `make` in the thread, with whether to redact, and write the record that it returns."""
         if self._waiting_count >= _MOST_WAITING:
             self._report("too many answers wait to be written")
             return
@@ -50,20 +50,20 @@ class Recorder:
         self._thread.submit(self._write, id, make)
 
     def close(self) -> None:
-        """Wait for the records that are not yet written."""
+        """Wait until all submitted records are written."""
         self._thread.shutdown()
 
     def _write(self, id: str, make: Callable[[bool], dict[str, Any]]) -> None:
         try:
             self._folder.write(id, make(self._redacts))
             self._has_failed = False
-        except Exception as error:  # the answer was sent, whatever becomes of its record
+        except Exception as error:  # a failed record must not affect the answer, which has been sent
             self._report(f"{type(error).__name__}: {error}")
         finally:
             self._waiting_count -= 1
 
     def _report(self, why: str) -> None:
-        """Log the first of several failures."""
+        """Log a failure, unless the previous record failed too."""
         if not self._has_failed:
             _log.warning("an answer is not recorded, and later ones may not be: %s", why)
         self._has_failed = True
@@ -74,13 +74,13 @@ class _Recorded(Protocol):
 
 
 class Recording:
-    """One request and its answer. It has no header and no address of the client.
+    """Collects one request and its answer, without headers and without the client's address.
 
     Args:
-        id: Of the request.
-        path, body: As the client sent them.
-        echo: The request's fields that the response repeats.
-        send: ASGI's.
+        id: The request's id.
+        path, body: The path and body that the client sent.
+        echo: Names of the request's fields that the response repeats.
+        send: The ASGI `send` function.
     """
 
     def __init__(
@@ -99,14 +99,14 @@ class Recording:
         self.stream: _Recorded | None = None
 
     async def send(self, message: Mapping[str, Any]) -> None:
-        """Send, and keep what is sent."""
+        """Send a message of ASGI, and keep its status and body."""
         await self._send(message)
         self._status = message.get("status", self._status)
         if len(self._sent) < _MOST_SENT:
             self._sent += message.get("body", b"")
 
     def end(self) -> None:
-        """Have it written; without a generation there is nothing to replay."""
+        """Submit the record, if there was a generation; without one there is nothing to replay."""
         if self.stream is not None:
             self._recorder.submit(self._id, self._record)
 
@@ -125,13 +125,13 @@ class Recording:
         }
 
     def _without_echo(self, line: str) -> str:
-        """A line of what was sent, without the request's fields that the response repeats."""
+        """Redact the request's fields that the response repeats, in a line of the response."""
         prefix, brace, rest = line.partition("{")
         if not brace:
             return line
         try:
             data = json.loads(brace + rest)
-        except ValueError:  # the echo may be in what is there
+        except ValueError:  # cut off; the rest may contain repeated fields
             return f"{prefix}[cut off]"
         for holder in (data, data.get("response")):
             if isinstance(holder, dict):

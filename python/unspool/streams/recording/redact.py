@@ -1,4 +1,4 @@
-"""A request without what its user wrote, and with what a parser needs."""
+"""Removes the user's text from a request, and keeps what a parser needs."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from typing import Any
 
 __all__ = ["redact"]
 
-# Under these keys stand names and schemas, which decide how an output is read.
+# Keys whose values hold names and schemas, which decide how an output is parsed.
 _DECLARED = {
     "tools", "functions", "function_declarations", "functionDeclarations", "tool_choice", "tool_config", "toolConfig",
     "response_format", "format", "parameters", "json_schema", "guided_json", "responseSchema",
     "responseJsonSchema", "response_schema", "response_json_schema", "structured_outputs", "output_config",
 }  # fmt: skip
-# Prose inside of them.
+# Prose inside these values, which is removed.
 _PROSE = {"description", "title", "examples", "example", "default", "$comment"}
-# Words of an API, if they look like one.
+# Keys whose values are words of the API; they are kept if they have the form of a word.
 _WORDS = {
     "model", "role", "type", "effort", "reasoning_effort", "verbosity", "detail", "status", "tool_parser",
     "reasoning_parser", "incomplete_calls", "stop_in", "truncation", "service_tier",
 }  # fmt: skip
 _WORD = re.compile(r"[\w./:-]{1,100}", re.ASCII)
-# Objects whose keys are a user's too.
+# Objects whose keys may also come from the user.
 _OPAQUE = {
     "metadata",
     "client_metadata",
@@ -36,9 +36,9 @@ _OPAQUE = {
 
 
 def redact(value: Any, key: str = "") -> Any:
-    """The same JSON: each text of a user, each list of numbers and each object of a user's own as its size.
+    """Return a copy of JSON in which the user's texts, lists of numbers and the user's objects are only their sizes.
 
-    Names and schemas of tools and of a response format stay, without descriptions, examples and defaults.
+    Names and schemas of tools and of a response format are kept, without descriptions, examples and defaults.
     """
     if key in _DECLARED and not isinstance(value, str):
         return _declared(value)
@@ -56,7 +56,11 @@ def redact(value: Any, key: str = "") -> Any:
 
 
 def _declared(value: Any, is_named: bool = False) -> Any:
-    """`is_named`: the keys are names of parameters, such as `description`."""
+    """Redact names and schemas.
+
+    Args:
+        is_named: Whether the keys are names of parameters, one of which may be `description`.
+    """
     if isinstance(value, dict):
         return {
             name: _declared(item, not is_named and name in ("properties", "$defs", "definitions"))

@@ -1,4 +1,4 @@
-"""Runs a record through today's parser. A record may come from anyone, so nothing in it is trusted."""
+"""Parses a record again, with the current parser. A record may come from anyone, so nothing in it is trusted."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _FIELDS: dict[str, type | tuple[type, ...]] = {
 
 @dataclass(frozen=True)
 class Replay:
-    """One answer, read again.
+    """One answer, parsed again.
 
     Attributes:
         format: The format's name.
         input: The output as text.
-        recorded, found: The message then and now, as plain data.
-        regions: What each part of the output was, in order.
-        tools, options: As of `Parser`; the options with the prompt's end.
+        recorded, found: The recorded message and the new one, as plain data.
+        regions: (kind, text) for each part of the output, in order.
+        tools, options: See `Parser`; the options include the prompt's end.
     """
 
     format: str
@@ -52,7 +52,7 @@ class Replay:
 
     @property
     def differences(self) -> dict[str, tuple[Any, Any]]:
-        """(recorded, found) of each field that is not the same."""
+        """(recorded, found) for each field that differs, by its name."""
         return {
             name: (self.recorded[name], self.found[name])
             for name in _FIELDS
@@ -61,10 +61,10 @@ class Replay:
 
 
 def load_record(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """The answers in a record, checked.
+    """Read and check the answers in a record.
 
     Raises:
-        ArgumentError: The file is no record, or is larger than 64 MiB.
+        ArgumentError: The file is not a record, or is larger than 64 MiB.
     """
     with Path(path).open("rb") as file:
         data = file.read(MOST_BYTES + 1)
@@ -101,15 +101,15 @@ def _check(value: Any, kinds: Mapping[str, Any], path: str) -> None:
 
 
 def replay(answer: Mapping[str, Any], format: str | FormatFile | None = None) -> Replay:
-    """Read a record's answer again, by ids if it has them.
+    """Parse a record's answer again, by token ids if it has them.
 
     Args:
-        answer: Of `load_record`.
-        format: In place of the recorded one, which may be a file of the server's own.
+        answer: An answer that `load_record` returned.
+        format: The format to use instead of the recorded one, which may be a private file of the server.
 
     Raises:
-        UnspoolError: There is no such format, or an option is not valid.
-        TypeError: There is no such option.
+        UnspoolError: The format does not exist, or an option is invalid.
+        TypeError: An option does not exist.
     """
     options = {**answer["options"], "prompt": answer["prompt"]}
     pieces = [token.partition(" ")[::2] for token in answer["tokens"]]
@@ -146,7 +146,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _vocabulary(markers: Mapping[str, Any], texts: list[str]) -> tuple[Vocabulary, list[list[int]]]:
-    """A vocabulary of these texts in place of the model's: each is a token, and a marker an added one."""
+    """Build a vocabulary in which each text is a token, and each marker an added token; also return each text's ids."""
     added = {text: at for at, text in enumerate(markers) if text}
     plain: dict[bytes, int] = {}
     ids = []

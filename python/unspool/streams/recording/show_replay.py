@@ -1,4 +1,4 @@
-"""A replay as text, as JSON, and as a case for tests/formats."""
+"""Shows a replay as text, as JSON, or as a case for tests/formats."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOST = 60
 
 
 def text_of(replay: Replay) -> str:
-    """The regions, and each field that differs."""
+    """Return the regions and each field that differs, as text."""
     lines = [f"{replay.format}: {'differs' if replay.differences else 'the same'}"]
     lines += [f"  {kind:12} {_short(text)}" for kind, text in replay.regions]
     for name, (recorded, found) in replay.differences.items():
@@ -22,7 +22,7 @@ def text_of(replay: Replay) -> str:
 
 
 def json_of(replay: Replay) -> str:
-    """The same as one JSON object."""
+    """Return the regions and each field that differs, as one JSON object."""
     differences = {
         name: {"recorded": recorded, "found": found} for name, (recorded, found) in replay.differences.items()
     }
@@ -30,7 +30,7 @@ def json_of(replay: Replay) -> str:
 
 
 def case_of(replay: Replay) -> str:
-    """A file of cases with what the parser reads now: correct it to what it should read."""
+    """Return a file of cases with the current result as the expected one; correct it by hand where it is wrong."""
     found, reason = replay.found, replay.found["finish_reason"]
     case: dict[str, Any] = {
         "name": "recorded",
@@ -60,7 +60,7 @@ def _json(value: Any) -> str:
 
 
 def _toml(value: Any) -> str:
-    """JSON's texts, numbers and lists are TOML's, but for one control character."""
+    """Convert a value to TOML, whose strings, numbers and lists are those of JSON except for one control character."""
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{_json(name)} = {_toml(item)}" for name, item in value.items()) + " }"
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""How an output is parsed, step by step: for a notebook, the terminal and the playground."""
+"""Traces of how an output is parsed, step by step, for notebooks, the terminal and the playground."""
 
 from unspool.streams.tracing.trace import Step, Trace, trace
 from unspool.streams.tracing.why import Diagnosis, Reader, Stop, why

@@ -1,4 +1,4 @@
-"""Where an output is not written as its format writes it, although it was read: which tolerances acted."""
+"""Finds where an output that was parsed differs from what its format writes: the tolerances that applied."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class Deviation(NamedTuple):
     """Markup that differs.
 
     Attributes:
-        place: Its first byte in the output.
+        place: Offset of its first byte in the output.
         written: The output's markup; "" if there is none.
-        expected: What the format writes there; "" if nothing.
+        expected: The markup that the format writes there; "" if none.
     """
 
     place: int
@@ -39,7 +39,7 @@ def find_deviations(
 ) -> list[Deviation]:
     """Compare the markup of an output with that of the text that the format writes for the same message.
 
-    White space around markup is free, and does not count.
+    White space around markup is optional, so it is ignored.
     """
     written, wanted = _markup(regions), _markup(expected)
     matcher = difflib.SequenceMatcher(
@@ -61,7 +61,7 @@ def find_deviations(
 
 
 def _markup(regions: Sequence[tuple[str, str]]) -> list[tuple[int, str]]:
-    """Each part of the markup, without white space, and its place."""
+    """Return (byte offset, text without white space) for each part of the markup."""
     found, place = [], 0
     for kind, text in regions:
         if kind in _MARKUP and text.strip():

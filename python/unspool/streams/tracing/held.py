@@ -1,4 +1,4 @@
-"""Why text is held back, in words."""
+"""The reasons for holding text back, in words."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 __all__ = ["why_held"]
 
-_MAX_MARKERS = 6  # named in one reason
+_MAX_MARKERS = 6  # number of markers named in one reason
 
 _WHY = {
     "character": "an unfinished character",
@@ -23,7 +23,7 @@ _WHY = {
 
 
 def why_held(reason: str, markers: Sequence[str]) -> str:
-    """Why text is held back, in words; "" if nothing is."""
+    """Return why text is held back, in words; "" if nothing is held back."""
     if reason != "marker":
         return _WHY.get(reason, "")
     if not markers:

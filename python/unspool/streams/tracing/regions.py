@@ -16,14 +16,14 @@ Regions = list[tuple[str, str]]
 
 
 def regions_of(text: str, message: Message, parser: Parser, finish_reason: str) -> Regions:
-    """The parts of the text, in order, each with its kind.
+    """Return the parts of the text, in order, as (kind, text).
 
     The kinds are those of the audit (content, reasoning, marker, whitespace, malformed). The text of a call is
-    divided into "name", "arguments" and "call" for the rest.
+    divided into "name", "arguments", and "call" for the rest.
 
     Args:
         message: The whole message, with its audit.
-        parser: A new parser of the same request. It reads byte by byte to find the arguments.
+        parser: A new parser for the same request. The text is fed to it byte by byte, to find the arguments.
     """
     kinds = _fates(message)
     raw = text.encode()
@@ -34,7 +34,7 @@ def regions_of(text: str, message: Message, parser: Parser, finish_reason: str) 
 
 
 def regions_of_ids(tokens: Sequence[bytes], message: Message) -> Regions:
-    """The same for an output of token ids, from the message's labels.
+    """Return the same as `regions_of` for an output of token ids, from the message's labels.
 
     Args:
         tokens: The text of each token id.
@@ -53,12 +53,12 @@ def regions_of_ids(tokens: Sequence[bytes], message: Message) -> Regions:
 
 
 def _fates(message: Message) -> list[str]:
-    """The fate of each byte."""
+    """Return the fate of each byte, as in the message's audit."""
     return [fate for fate, part in message.audit for _ in range(len(part.encode()))]
 
 
 def _joined(text: str, kinds: list[str]) -> Regions:
-    """The text's parts, from the kind of each of its bytes."""
+    """Return the parts of a text, from the kind of each of its bytes."""
     starts = [0]
     for character in text:
         starts.append(starts[-1] + len(character.encode()))
@@ -67,7 +67,7 @@ def _joined(text: str, kinds: list[str]) -> Regions:
 
 
 def _find_names_and_arguments(raw: bytes, kinds: list[str], parser: Parser, finish_reason: str) -> None:
-    """Replaces "tool_call" in `kinds` by "name", "arguments" or "call"."""
+    """Replace "tool_call" in `kinds` with "name", "arguments" or "call"."""
 
     def paint(begin: int, end: int, kind: str) -> None:
         for at in range(begin, end):
@@ -78,7 +78,7 @@ def _find_names_and_arguments(raw: bytes, kinds: list[str], parser: Parser, fini
     painted: int | None = None  # end of the open call's arguments so far
     last = 0  # end of the last painted part
     for place in range(len(raw) + 1):
-        held = parser.held_bytes  # bytes that this one may release
+        held = parser.held_bytes  # number of held bytes that the next byte may release
         is_over = place == len(raw)
         deltas = (
             parser.finish(finish_reason).deltas if is_over else parser.parse_chunk(raw[place : place + 1])
@@ -99,7 +99,7 @@ def _find_names_and_arguments(raw: bytes, kinds: list[str], parser: Parser, fini
 
 
 def _place_of(name: bytes, raw: bytes, begin: int, end: int) -> tuple[int, int]:
-    """The last occurrence of the name as a word between `begin` and `end`; empty if there is none."""
+    """The range of the name's last occurrence as a word between `begin` and `end`; an empty range if there is none."""
     found = (end, end)
     for match in re.finditer(rb"(?<!\w)" + re.escape(name) + rb"(?!\w)", raw[begin:end]):
         found = (begin + match.start(), begin + match.end())

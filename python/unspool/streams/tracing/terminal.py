@@ -1,6 +1,6 @@
-"""A trace in the terminal, with rich: the output in colours, the steps, and the message.
+"""Shows a trace in the terminal, with rich: the output in colours, the steps, and the message.
 
-The text is a model's. It is shown without control characters, so it cannot move the cursor or change colours.
+The text comes from a model. It is shown without control characters, so it cannot move the cursor or change colours.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ with needs("cli"):
 
 __all__ = ["STYLES", "message_table", "one_line", "output_text", "trace_parts"]
 
-#: The terminal's own colours, which its theme has made readable.
+#: Colours of the terminal's palette, because its theme keeps them readable.
 STYLES = {
     "reasoning": "magenta",
     "marker": "bright_black",
@@ -38,7 +38,7 @@ _MOST_ITEMS = 20
 
 
 def trace_parts(trace: Any) -> Iterator[Any]:
-    """The output, the steps and the message of a `Trace`, as rich prints them."""
+    """Yield the output, the steps and the message of a `Trace`, for rich to print."""
     kinds = {kind for kind, _ in trace.regions}
     legend = [(f" {kind} ", STYLES.get(kind, "")) for kind in _LEGEND if kind in kinds]
     yield Rule(f"{visible(trace.format, '')}: {len(trace.steps) - 1:,} pieces", align="left", style="dim")
@@ -51,7 +51,7 @@ def trace_parts(trace: Any) -> Iterator[Any]:
 
 
 def output_text(regions: Sequence[tuple[str, str]]) -> Text:
-    """The output, each part in the colour of its kind."""
+    """Return the output with each part in the colour of its kind."""
     output = Text(overflow="fold")
     room = _MOST_OUTPUT
     for kind, text in regions:
@@ -88,7 +88,7 @@ def _steps(rows: Sequence[Row]) -> Any:
 
 
 def message_table(message: Message, deviations: Sequence[str] = ()) -> Any:
-    """The parts of a message, and what is wrong with it."""
+    """Build a table of the parts of a message and of what is wrong with it."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
@@ -124,5 +124,5 @@ def _call(call: ToolCall) -> Text:
 
 
 def one_line(text: str, most: int = 160) -> str:
-    """A text as one line of bounded length."""
+    """Return a text as one line of bounded length."""
     return shown(text, most).replace("\n", "↵").replace("\t", "⇥")

@@ -1,4 +1,4 @@
-"""Runs the parser over one output step by step, and keeps what is emitted, open and held back."""
+"""Runs the parser over one output step by step, and records what is emitted, open and held back."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ class Step:
     """One piece of the output.
 
     Attributes:
-        piece: The bytes that were read; empty at the end of the output.
-        end: The number of bytes that were read so far.
-        emitted: The number of bytes that were emitted so far, as text or as markup.
+        piece: The bytes of this step; empty at the end of the output.
+        end: The number of bytes read so far.
+        emitted: The number of bytes emitted so far, as text or as markup.
         deltas: The deltas that became certain.
         region: The region that is open after the step.
-        held: The bytes that are held back, and `held_reason`, as in `Parser.held`; `why` has it in words.
+        held, held_reason: The bytes that are held back, and the reason, as in `Parser.held`. `why` has the reason
+            in words.
     """
 
     piece: bytes
@@ -46,19 +47,19 @@ class Step:
 
     @property
     def why(self) -> str:
-        """Why text is held back; "" if none is."""
+        """Why text is held back, in words; "" if nothing is held back."""
         return why_held(self.held_reason, self.held_markers)
 
 
 @dataclass(frozen=True)
 class Trace:
-    """How an output was parsed. A notebook shows it in colours, and `rich.print` does in a terminal.
+    """The record of how an output was parsed. Notebooks show it in colours, as `rich.print` does in a terminal.
 
     Attributes:
         format: The format's name.
-        steps: One for each piece, and the end of the output.
-        regions: The parts of the output, each with its kind: content, reasoning, marker, whitespace, malformed,
-            and of calls "name", "arguments" and "call" for the rest.
+        steps: One step for each piece, and one for the end of the output.
+        regions: The parts of the output as (kind, text). The kinds are content, reasoning, marker, whitespace and
+            malformed, and in calls "name", "arguments", and "call" for the rest.
         message: The whole message, with its audit.
     """
 
@@ -70,9 +71,9 @@ class Trace:
 
     @functools.cached_property
     def deviations(self) -> list[Deviation]:
-        """Where the markup is not what the format writes for this message: which tolerances acted.
+        """The places where the markup differs from what the format writes for this message: tolerances that applied.
 
-        Empty if there is a prompt, which has part of the markup, or if the format cannot write the message.
+        Empty if there is a prompt, because part of the markup is in it, or if the format cannot write the message.
         """
         format, tools, options = self._request
         try:
@@ -91,7 +92,7 @@ class Trace:
 
     @functools.cached_property
     def rows(self) -> list[Row]:
-        """The steps for the eye. Those that only continue a text, or what is held back, are one row."""
+        """The steps for display. Steps that only continue a text, or the text that is held back, share one row."""
         rows: list[Row] = []
         last = ""  # the kind of text that may continue
         for step in self.steps:
@@ -124,7 +125,7 @@ class Trace:
         return trace_parts(self)
 
 
-#: Kinds of deltas that often continue the one before.
+#: Kinds of deltas that often continue the text of the previous delta.
 _TEXTS = ("content", "reasoning", "tool_call_arguments", "malformed")
 
 
@@ -142,18 +143,18 @@ def trace(
     tokenizer: Any = None,
     **options: Any,
 ) -> Trace:
-    """Parse an output step by step, and keep what each step emits and holds back, and why.
+    """Parse an output step by step; record what each step emits, what it holds back, and why.
 
     Args:
-        output: Text, or (with `tokenizer`) token ids, of which each is a step.
+        output: Text, or (with `tokenizer`) token ids, one step for each id.
         chunk: How text is split: "tokens" (pieces like a tokenizer's), "bytes", or a number of characters.
         format, tools, tokenizer, options: See `Parser`.
         finish_reason: Why generation ended, as in `Parser.finish`.
 
     Raises:
-        ArgumentError: `chunk` is none of these, or as in `Parser`.
+        ArgumentError: `chunk` is invalid, or as in `Parser`.
     """
-    # Fixed call ids: the same output always has the same trace.
+    # Fixed call ids, so that the same output always has the same trace.
     options = {"id_seed": 1, **options, "audit": True, "tokenizer": tokenizer}
     pieces = list(pieces_of(output, chunk, format))
     if isinstance(output, (str, bytes)):
@@ -173,7 +174,7 @@ def trace(
 
 
 def pieces_of(output: str | bytes | Sequence[int], chunk: str | int, format: Any) -> Iterator[bytes]:
-    """The pieces of a text; none of token ids.
+    """Split a text into the bytes of the steps; return nothing for token ids.
 
     Raises:
         ArgumentError: `chunk` is neither "tokens", "bytes" nor a number above 0; or the text has a lone surrogate.
@@ -187,7 +188,7 @@ def pieces_of(output: str | bytes | Sequence[int], chunk: str | int, format: Any
         raw = output.encode() if isinstance(output, str) else output
     except UnicodeEncodeError:
         raise ArgumentError("the text has a lone surrogate; remove it, or pass bytes") from None
-    text = raw.decode("utf-8", "surrogateescape")  # bytes that are not UTF-8 stay what they are
+    text = raw.decode("utf-8", "surrogateescape")  # preserves bytes that are not UTF-8
     if chunk == "bytes":
         yield from (raw[i : i + 1] for i in range(len(raw)))
         return
@@ -200,7 +201,7 @@ def pieces_of(output: str | bytes | Sequence[int], chunk: str | int, format: Any
 
 
 def _token_pieces(markers: Iterable[str], text: str) -> Iterator[str]:
-    """Pieces like a tokenizer's: whole markers, words with their space, runs of punctuation."""
+    """Split a text into pieces like a tokenizer's: whole markers, words with their space, runs of punctuation."""
     words = r" ?[^\W\d_]{1,9}|\d{1,3}|\n+| {1,4}|[^\w\s]{1,2}|."
     pattern = "|".join([*map(re.escape, sorted(markers, key=len, reverse=True)), words])
     return (found.group() for found in re.finditer(pattern, text, re.DOTALL))
@@ -215,7 +216,7 @@ def _markers(format: Any) -> Iterable[str]:
 
 
 def walk(parser: Parser, pieces: Iterable[Any], texts: Iterable[bytes], finish_reason: str) -> Iterator[Step]:
-    """Each step of a parser, and the end of its output."""
+    """Feed the pieces to a parser; yield each step, and one for the end of the output."""
     end = emitted = 0
 
     def step(text: bytes, deltas: Iterable[Delta]) -> Step:

@@ -1,4 +1,4 @@
-"""Why an output was no call: where its format stopped reading one, and which formats and options would read it."""
+"""Finds out why an output has no call: where the format stopped parsing one, and which formats and options parse it."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ __all__ = ["Diagnosis", "Reader", "Stop", "find_reader", "why"]
 #: Text that is held for one of these reasons may have been a call.
 _CANDIDATES = ("marker", "name", "call", "header", "space")
 _TEXTS = ("content", "reasoning", "malformed")
-#: A marker of which fewer characters stand there is not one that was meant.
+#: Fewer characters of a marker than this do not count as an attempt to write it.
 _LEAST = 3
 _MOST_STOPS = 5
 
-#: What is tried with the format itself.
+#: The options that are tried with the format itself.
 _OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("repair=True", {"repair": True}),
     ("unmarked_calls=True", {"unmarked_calls": True}),
@@ -36,12 +36,12 @@ _OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
 
 @dataclass(frozen=True)
 class Stop:
-    """A place where a call might have been, and was not.
+    """A place where text looked like a call but was not one.
 
     Attributes:
-        start: The first byte of what looked like a call.
-        place: The first byte that did not fit; the output's length if it ended too early.
-        rule: What does not fit.
+        start: Offset of the first byte that looked like a call.
+        place: Offset of the first byte that did not fit; the output's length if it ended too early.
+        rule: The reason why it did not fit.
     """
 
     start: int
@@ -51,11 +51,11 @@ class Stop:
 
 @dataclass(frozen=True)
 class Reader:
-    """Formats that read complete calls from the output, all with the same result.
+    """Formats that parse complete calls from the output, all with the same result.
 
     Attributes:
-        formats: Their names, best first.
-        message: What they read.
+        formats: The formats' names, best first.
+        message: The message that they return.
         calls: The calls that are complete and, if there are tools, name one of them and fit its schema.
     """
 
@@ -69,13 +69,13 @@ class Diagnosis:
     """The result of `why`.
 
     Attributes:
-        format: The format that was asked about; None: none was.
-        message: What it reads.
-        calls: Those of its calls that are complete and fit the tools.
-        stops: Where it stopped reading a call, in the order of the output, at most five.
-        options: Options of `Parser` with which the format reads a call.
-        readers: Other formats that read calls, best first.
-        output: What was read.
+        format: The name of the format in question; None if none was given.
+        message: The message that this format returns.
+        calls: The calls in it that are complete and fit the tools.
+        stops: The places where the format stopped parsing a call, in the order of the output; at most five.
+        options: Options of `Parser` with which the format parses a call.
+        readers: Other formats that parse calls, best first.
+        output: The output that was parsed.
     """
 
     format: FormatFile | None
@@ -106,17 +106,18 @@ def why(
     finish_reason: str = "stop",
     **options: Any,
 ) -> Diagnosis:
-    """Find out why an output was no call: where its format stopped, and what would read it.
+    """Find out why an output has no call: where its format stopped, and which formats and options parse it.
 
     Args:
-        format: The format that read no call. None: only look for formats that do.
-        tools: The request's tools. Calls then count only if they name one and fit its schema.
+        output: The output, as text or bytes.
+        format: The format that found no call. None: only look for formats that find one.
+        tools: The request's tools. If given, calls count only if they name a tool and fit its schema.
         finish_reason: Why generation ended.
         options: Options of `Parser`, for `format`.
 
     Raises:
         UnknownFormatError: No format has this name.
-        ArgumentError: An option or a tool is wrong.
+        ArgumentError: An option or a tool is invalid.
     """
     schemas = compile_tools(tools)
     file = get_format(format) if isinstance(format, str) else format
@@ -138,7 +139,7 @@ def why(
 
 
 def find_reader(content: str) -> str | None:
-    """The format that reads a call in text which another format left as content; None if none does."""
+    """Return the format that parses a call in text that another format left as content; None if there is none."""
     if not MAY_BEGIN.search(content):
         return None
     readers = _readers(content.encode(), None, "stop", None)
@@ -148,7 +149,7 @@ def find_reader(content: str) -> str | None:
 def _parsed(raw: bytes, file: FormatFile, tools: Any, finish_reason: str, options: dict[str, Any]) -> Message:
     try:
         parser = Parser(file, tools, **options)
-    except UnspoolError:  # the options do not go together
+    except UnspoolError:  # the options contradict each other
         parser = Parser(file, tools)
     parser.parse_chunk(raw, None, finish_reason)
     return parser.message  # without the hints of `finish`
@@ -170,7 +171,7 @@ def _fits(call: ToolCall, tools: ToolSchemas | None) -> bool:
 def _readers(
     raw: bytes, tools: ToolSchemas | None, finish_reason: str, own: FormatFile | None
 ) -> tuple[Reader, ...]:
-    """Formats that read calls: most calls first, then those that write such an output, then those of many models."""
+    """Formats that parse calls: most calls first, then those that write such an output, then those of most models."""
     found: dict[Any, list[tuple[tuple[Any, ...], str, Message]]] = {}
     for file in formats():
         if not file.has_tools or file == own:
@@ -195,9 +196,11 @@ def _readers(
 def _unlike(
     file: FormatFile, message: Message, tools: ToolSchemas | None, raw: bytes
 ) -> tuple[bool, int, int]:
-    """How the output differs from what the format writes for the message, but for white space.
+    """Compare the output with the text that the format writes for the message, without white space.
 
-    At all; in markup that was read as values; in length.
+    Returns:
+        Whether they differ; the length of the arguments, which grows if markup was parsed as a value; and the
+        difference of the two lengths.
     """
     output = "".join(raw.decode(errors="replace").split())
     values = sum(len(call.arguments) for call in message.tool_calls)
@@ -214,7 +217,7 @@ def _openers(file: FormatFile) -> frozenset[str]:
 
 
 def _stops(parser: Parser, raw: bytes, finish_reason: str, openers: frozenset[str]) -> Iterator[Stop]:
-    """Walk byte by byte: what was held back as a call and then was text is where the parser stopped."""
+    """Parse byte by byte; yield each place where text was held back as a possible call and then became text."""
     before: Step | None = None
     reason: str | None = None  # of the malformed text that is open
     pieces = [raw[at : at + 1] for at in range(len(raw))]
@@ -233,7 +236,7 @@ def _stops(parser: Parser, raw: bytes, finish_reason: str, openers: frozenset[st
 
 
 def _rule(delta: Delta, before: Step | None, openers: frozenset[str]) -> str | None:
-    """Why a delta shows that no call was read; None if it does not."""
+    """Return why no call was parsed, if a delta shows that; else None."""
     if delta.kind in ("malformed", "dropped"):
         return delta.reason
     if delta.kind == "tool_call_end" and delta.status == "incomplete":

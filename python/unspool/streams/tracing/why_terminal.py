@@ -1,4 +1,4 @@
-"""A diagnosis in the terminal, with rich."""
+"""Shows a diagnosis in the terminal, with rich."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ __all__ = ["diagnosis_parts"]
 
 _AROUND = 60  # characters of the output on each side of a stop
 _MOST = 5  # readers
-_MOST_NAMES = 6  # of formats that read the same
+_MOST_NAMES = 6  # formats with the same result
 
 
 def diagnosis_parts(found: Any) -> Iterator[Any]:
-    """What the format of a `Diagnosis` read, where it stopped, and what reads the output."""
+    """Yield the parts of a `Diagnosis`: what its format parsed, where it stopped, and what parses the output."""
     if found.format is not None and found.message is not None:
         name = visible(found.format.name, "")
         yield Text(f"{name} reads {_count(len(found.calls))}.", "bold")
