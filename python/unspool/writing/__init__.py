@@ -1,1 +1,1 @@
-"""Texts and grammars from a format: what a model would write, and what it may write."""
+"""Renderings and grammars from a format: the text that a model would write, and the text that it may write."""

@@ -38,7 +38,7 @@ class Answer:
         must_call: Whether only calls may follow the reasoning.
         written: The possible ends of the prompt; a message's opener continues after it.
         response: Constrains the content; an answer then has either content or calls.
-        is_exact: Whether white space beside that content counts, as it does not beside JSON.
+        is_exact: Whether white space around that content is significant; around JSON it is not.
     """
 
     shape: Shape
@@ -81,7 +81,7 @@ class Answer:
         return made
 
     def _after(self, marker: Edge) -> Node:
-        """The white space after a marker and before the content."""
+        """The white space between a marker and the content after it."""
         if not self.is_exact:
             return GAP
         space = self.lexicon.markup(marker.after) if marker.after else EMPTY
@@ -112,7 +112,7 @@ class Answer:
         return sequence(opened, star(sequence(Literal("\n"), self._rule("call", again))))
 
     def _first_alone(self, units: list[Unit]) -> Node:
-        """The same before text: some calls are followed by more calls."""
+        """Calls without text before them, but possibly with text after them; some calls are followed by more calls."""
         return choice(*map(self._apart, units)) if units[0].opener.begins_line else self._alone(units)
 
     def _apart(self, unit: Unit) -> Node:
@@ -122,7 +122,7 @@ class Answer:
         return sequence(edge(self.lexicon, unit.opener, after=False), unit.rest)
 
     def _beside_text(self, unit: Unit) -> Node:
-        """The same if text is an alternative to the call: a literal includes the white space before it."""
+        """A call to which text is an alternative. A literal at its beginning includes the white space before it."""
         first, *rest = unit.rest.parts if isinstance(unit.rest, Sequence) else (unit.rest,)
         if unit.opener.literal or not isinstance(first, Literal):
             return self._opened(unit)
@@ -147,7 +147,7 @@ class Answer:
         return sequence(self.lexicon.markup(reasoning.author.literal), _AUTHOR, kind)
 
     def _text_to(self, closer: Edge) -> Node:
-        """Text up to its closer, and the white space after it."""
+        """Text up to and including its closer, and the white space after it."""
         words = [*self.words.content, closer.text]
         return sequence(self.lexicon.text_until(words, Edge(closer.text)), self._after(closer))
 
@@ -170,7 +170,7 @@ class Answer:
             flow = sequence(star(choice(*led, *texts)), tail)
         else:
             texts_only = star(choice(*texts)) if texts else EMPTY
-            # Nothing may follow the call: the model would write further calls as text.
+            # Nothing may follow the call, because the model would write further calls as text.
             flow = sequence(texts_only, choice(called, tail))
         if in_lines:
             more = sequence(star(choice(*led)), tail) if self.calls.parallel else EMPTY
@@ -186,7 +186,7 @@ class Answer:
 
     @property
     def start_of_content(self) -> Start | None:
-        """Constrains the beginning of text so that it is not a bare call; None: no call is bare."""
+        """The rule that keeps text from beginning as a bare call does; None: no call is bare."""
         if not self.calls.tools or not any(form.is_bare for form in self.shape.forms):
             return None
         in_lines = any(call.bare == "line" for call in self.facts.calls)
@@ -216,7 +216,7 @@ class Answer:
                 made.append(self._led(_first_of(content).rest, sequence(*opener, end), None))
         return made
 
-    # Messages: each begins with the turn; the prompt has written the turn of the first one.
+    # Messages: each begins with the turn; that of the first one is in the prompt.
     def _messages(self, forms: tuple[FormShape, ...]) -> Node:
         reasoning = () if self.reasoning == "none" else self.shape.reasoning
         contents = () if self._is_bound else self.shape.contents
@@ -258,7 +258,7 @@ class Answer:
         return bool(texts) and is_text and are_open and not self.shape.reasoning
 
     def _until_headers(self, header: Edge, units: list[Unit]) -> Node:
-        """Contents and calls. A content and the header after it are one terminal, because lexers do not
+        """Contents and calls. A content and the header after it form one terminal, because lexers do not
         backtrack."""
         rules = self.calls.arguments.rules
         content, message = rules.reserve("content"), rules.reserve("message")
@@ -297,7 +297,7 @@ class Answer:
         return edge(self.lexicon, first, before=False, after=False)
 
     def _first(self, opener: Edge) -> Edge:
-        """A message's opener without the part that the prompt has written."""
+        """A message's opener, without the part that is already in the prompt."""
         return opener.after_any(self.written)
 
     def _in_message(self, unit: Unit, form: FormShape) -> Unit:
@@ -326,7 +326,7 @@ def _is_marked(content: TextShape) -> bool:
 
 
 def _in_text(opener: Edge) -> Edge:
-    """An opener after text: a fence begins a line."""
+    """An opener that follows text; a fence then begins on a new line."""
     return Edge("\n" + opener.rest.literal) if opener.is_fence else opener.rest
 
 

@@ -43,7 +43,7 @@ from unspool.writing.grammar.written_values import EscapedValues
 
 __all__ = ["Arguments"]
 
-#: The possible first characters of a JSON value of each type; text with another one is not such a value.
+#: The possible first characters of a JSON value of each type.
 _STARTS = {
     "number": "-0123456789", "integer": "-0123456789", "object": "{", "array": "[",
     "boolean": ("true", "false", "True", "False"), "null": ("null", "None"),
@@ -63,7 +63,7 @@ class Arguments:
     elements: dict[tuple[str, ...], Reference] = field(default_factory=dict)
 
     def json(self, tool: Tool) -> Node:
-        """All arguments in one object."""
+        """All arguments, as one object."""
         quote = self.shape.quote
         if quote is None:
             return value_rules(self.rules, self.written(tool, JSON), tool.schema, tool.schema)
@@ -71,7 +71,7 @@ class Arguments:
         return value_rules(self.rules, written, tool.schema, tool.schema)
 
     def written(self, tool: Tool, values: EscapedValues) -> EscapedValues:
-        """The notation of a tool's values; the strings of a custom tool are its texts, escaped."""
+        """The notation of a tool's values. For a custom tool, every string is a text that the tool accepts, escaped."""
         if tool.text is None:
             return values
         return values.with_string(as_string(read_text(tool.text, self.rules), self.rules, values))
@@ -79,14 +79,14 @@ class Arguments:
     def _custom_text(
         self, tool: Tool, words: Iterable[str], closer: Node, has_entities: bool = False
     ) -> Node | None:
-        """The text of a custom tool and its closer; None: it is not constrained here."""
+        """A text that a custom tool accepts, and its closer; None: the text is not constrained here."""
         if tool.text is None:
             return None
         if has_entities:
             self.dropped.append(Dropped(f"{tool.name}#", "format", "the text is written with entities"))
             return None
         text = self.rules.add("text", read_text(tool.text, self.rules))
-        # What follows a key counts only after an opener, which is one of the words, unless it is a tag of its own.
+        # The markup after a key counts only after an opener, which is one of the words, unless it is a tag itself.
         signs = [one.after_key for form in self.shape.forms for one in form.parameters]
         after_keys = [sign.text for sign in signs if not sign.begins_tag]
         held = [one for one in words if not any(one in after for after in after_keys)]
@@ -200,7 +200,7 @@ class Arguments:
         return made
 
     def _between(self, tags: List[str]) -> Node:
-        """The tags between a parameter's parts; white space between two of them is free."""
+        """The tags between a parameter's parts; white space between two of them is optional."""
         return sequence(
             *(
                 part
@@ -212,7 +212,7 @@ class Arguments:
     def _by_type(
         self, tool: Tool, parameter: ParameterShape, schema: Any
     ) -> list[tuple[tuple[str, ...], Any]]:
-        """The schema; or, if the type's name is written, one schema per type."""
+        """The schema; if the name of the type is written too, one schema for each type."""
         types = types_of(schema, tool.schema)
         if not parameter.has_type:
             return [((), schema)]
@@ -234,8 +234,8 @@ class Arguments:
     ) -> Node | None:
         """A value and its closer; None if this alternative cannot hold the value.
 
-        A line break at both sides of a value may be missing, unless the closer needs a line of its own. If
-        another alternative has no line breaks (`is_paired`), the first one must stand.
+        The line break on each side of a value may be missing, unless the closer needs a line of its own. If
+        another alternative has no line breaks (`is_paired`), the first line break is required.
         """
         space_before, after = edges
         types = types_of(schema, tool.schema)
@@ -284,7 +284,7 @@ class Arguments:
             )
 
     def _text(self, after: Edge, start: Rule | None, own_line: bool = False) -> Node:
-        """A verbatim string up to its closer. It is not empty if the closer has a line of its own."""
+        """A verbatim string up to its closer; it must not be empty if the closer has a line of its own."""
         words, closer = [after.text, *self.words], Edge(after.text)
         text = self.lexicon.text_until(words, closer, start, least=int(own_line), own_line=own_line)
         return sequence(text, GAP) if after.after else text
@@ -360,13 +360,13 @@ class Arguments:
         return self._typed(tool, "", name, narrowed, False)
 
     def _items(self, tool: Tool, parameter: ParameterShape, schema: Mapping[str, Any]) -> Node:
-        """A list's elements. At least one, because an empty list looks like empty text."""
+        """The elements of a list: at least one, because an empty list would look like empty text."""
         least, most = max(1, int(schema.get("minItems", 0))), schema.get("maxItems")
         return Repeat(self._element(tool, parameter, "item", schema["items"]), least, most)
 
 
 def _between_lines(blank: Node, text: str, own_line: bool, end: Node, is_paired: bool) -> Node:
-    """A listed text. The line break at each side may be missing, unless the text has one there too."""
+    """A listed text. The line break on each side may be missing, unless the text has white space there."""
     first = blank if is_paired or not text or text[0].isspace() else optional(blank)
     last = blank if own_line or not text or text[-1].isspace() else optional(blank)
     return sequence(first, Literal(text), last, end)
@@ -377,7 +377,7 @@ def _is_broken(key: str, stop: str) -> bool:
 
 
 def _no_json(types: List[str]) -> Start | None:
-    """Text that cannot be parsed as a value of these types."""
+    """The rule for text that cannot be parsed as a value of these types; None: any text."""
     words = [word for name in types for word in _STARTS[name]]
     return Start([*words, '"']) if words else None
 

@@ -1,4 +1,4 @@
-"""Packed masks in a caller's memory: one row an answer, one bit an id, as xgrammar, llguidance and vLLM have them."""
+"""Packed masks in a caller's memory, in the layout of xgrammar, llguidance and vLLM: a row per answer, a bit per id."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _WANTED = (
 
 
 def read_bitmask(bitmask: Any) -> Rows:
-    """The caller's memory as an array of shape (rows, words); nothing is copied.
+    """Return the caller's memory as an array of shape (rows, words), without copying it.
 
     Raises:
-        ArgumentError: It cannot be written to, or has another type or shape.
+        ArgumentError: The memory is read-only, or has another type or shape.
     """
     with needs("constrain"):
         import numpy as np
@@ -46,7 +46,7 @@ def read_bitmask(bitmask: Any) -> Rows:
 
 
 def read_row(row: SupportsIndex, bitmask: Rows) -> int:
-    """The row's number.
+    """Check the number of a row, and return it.
 
     Raises:
         ArgumentError: The bitmask has no such row.

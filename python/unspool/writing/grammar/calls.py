@@ -42,9 +42,9 @@ class Unit:
     """Calls within an answer.
 
     Attributes:
-        opener: The marker that they begin with.
+        opener: The marker that the calls begin with.
         rest: The grammar after the opener.
-        is_single: Whether it is one call; several are then written one after the other.
+        is_single: Whether the unit is one call; several calls are then several units in a row.
     """
 
     opener: Edge
@@ -62,8 +62,8 @@ class Calls:
     has_headers: bool = False
 
     def units(self, form: FormShape) -> list[Unit]:
-        """One call, or all calls if there is markup around them; a unit per tool if there is no common
-        opener."""
+        """Return the units of a form: one call each, or all calls if there is markup around them. There is a unit
+        for each tool if the calls have no common opener."""
         call = form.call
         is_line = call.open.is_blank and call.open.literal != "" and call.list_open is None
         if form.section is None and call.body == "pythonic" and is_line:
@@ -82,7 +82,7 @@ class Calls:
         return Unit(opener, sequence(space, calls, edge(self._lexicon, form.section.close)), False)
 
     def repeated(self, node: Node, unit: Unit) -> Node:
-        """A unit, in the form of this node, repeated as often as calls may follow each other."""
+        """`node`, which stands for the unit, repeated as often as calls may follow each other."""
         return plus(self.arguments.rules.add("call", node)) if unit.is_single and self.parallel else node
 
     @property

@@ -24,10 +24,10 @@ __all__ = ["Ended", "as_string"]
 
 
 def as_string(text: Node, rules: Rules, written: EscapedValues) -> Node:
-    """A string, with its quotes, whose decoded content is such a text.
+    """A string, with its quotes, whose decoded content matches `text`.
 
-    A terminal whose characters may be escaped is split at the escapes, because lexers do not backtrack: `\\` may begin the
-    escape of a line break after it.
+    A terminal whose characters may be escaped is split at the escapes, because lexers do not backtrack: a `\\` may be
+    the beginning of an escaped line break.
     """
     return choice(
         *(
@@ -38,14 +38,14 @@ def as_string(text: Node, rules: Rules, written: EscapedValues) -> Node:
 
 
 class _Rewritten:
-    """A copy of rules in which each part is changed; a rule of theirs is copied when it is named."""
+    """Copies a part of a grammar with a change to each part of it; rules are copied when they are referenced."""
 
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
         self._copies: dict[str, Reference] = {}
 
     def of(self, part: Node) -> Node:
-        """The changed part."""
+        """Return the changed part."""
         if isinstance(part, Reference):
             if part.name not in self._copies:
                 rule = self._copies[part.name] = self._rules.reserve("text")
@@ -78,7 +78,7 @@ class _Escaped(_Rewritten):
                 and part.most is None
                 and part.least < 2
             ):
-                # Unescaped characters in one piece: a matcher then need not parse each of them.
+                # Several unescaped characters form one terminal, so that a matcher need not parse each of them.
                 plain, escape = inner.parts
                 return Repeat(choice(Terminal(plus(plain)), escape), part.least)
             return Repeat(inner, part.least, part.most)
@@ -95,7 +95,7 @@ class _Escaped(_Rewritten):
 
 
 def _is_split(part: Node) -> bool:
-    """Whether there is a terminal in it."""
+    """Whether a part contains a terminal."""
     if isinstance(part, Terminal):
         return True
     if isinstance(part, Repeat):
@@ -104,8 +104,8 @@ def _is_split(part: Node) -> bool:
 
 
 class Ended(_Rewritten):
-    """Texts with a closer after them. It is in one terminal with the last piece of a text: a lexer would otherwise read its
-    beginning as more text, and could not go back."""
+    """Appends a closer to texts. The closer and the last piece of a text form one terminal, because a lexer would
+    otherwise read the beginning of the closer as text, and lexers do not backtrack."""
 
     def __init__(self, rules: Rules, closer: Literal) -> None:
         super().__init__(rules)

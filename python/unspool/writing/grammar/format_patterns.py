@@ -29,7 +29,7 @@ def _duration() -> str:
 
 
 def _ipv6() -> str:
-    """Eight groups, or fewer with `::` in place of one or more."""
+    """The pattern of an IPv6 address: eight groups, or fewer with `::` instead of one or more."""
     forms = [f"(?:{_GROUP}:){{7}}{_GROUP}"]
     for before in range(8):
         left = f"{_GROUP}(?::{_GROUP}){{{before - 1}}}" if before else ""
@@ -56,5 +56,5 @@ FORMAT_PATTERNS = {
 
 
 def has_pattern(format: Any) -> bool:
-    """Whether a grammar can express the value of `format`, which may be anything."""
+    """Whether a grammar can express a schema's `format`, whose value may be of any type."""
     return isinstance(format, str) and format in FORMAT_PATTERNS

@@ -1,6 +1,6 @@
 """Text that excludes some words, as an automaton and as a regular expression without look-around.
 
-The expression comes from the automaton: its states are eliminated one by one, until one expression is left.
+The expression is derived from the automaton: its states are eliminated one by one, until one expression is left.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class Rule:
 
     Attributes:
         letters: The characters that it distinguishes.
-        start: The state before the text.
-        key: Equal for rules with the same effect.
+        start: The state at the beginning of the text.
+        key: A value that is equal for rules with the same effect.
     """
 
     letters: frozenset[str]
@@ -42,11 +42,11 @@ class Rule:
     key: tuple[object, ...]
 
     def step(self, state: object, char: str | None) -> object | None:
-        """The state after a character; None stands for any character that is not in `letters`."""
+        """Return the state after a character; None as `char`: any character that is not in `letters`."""
         raise NotImplementedError
 
     def admits(self, text: str) -> bool:
-        """Whether a text satisfies it."""
+        """Whether a text satisfies the rule."""
         state: object | None = self.start
         for char in text:
             state = self.step(state, char if char in self.letters else None)
@@ -145,7 +145,7 @@ def free_text(*rules: Rule, without: str = "", other: Node | None = None, least:
 
 
 def _states(edges: dict[State, list[Step]], letters: frozenset[str], first: int) -> tuple[Any, ...]:
-    """The states, numbered from `first`. Text may end in each."""
+    """The states of an automaton, numbered from `first`; text may end in each of them."""
     numbers = {state: number for number, state in enumerate(edges, first)}
     return tuple(
         (True, tuple((label, numbers[edge.target]) for edge in out for label in _split(edge.label, letters)))
@@ -154,7 +154,7 @@ def _states(edges: dict[State, list[Step]], letters: frozenset[str], first: int)
 
 
 def _split(label: Node, letters: frozenset[str]) -> list[Node]:
-    """A label as some of the letters, and as what is alike in all states."""
+    """Split a label into the letters in it, and the rest, which has the same effect in all states."""
     chars, *other = label.parts if isinstance(label, Choice) else (label,)
     assert isinstance(chars, Chars)
     if not chars.negated:
@@ -200,10 +200,12 @@ def _step(rules: tuple[Rule, ...], state: State, char: str | None) -> State | No
 
 
 def eliminate(edges: dict[State, list[Step]], start: State, finals: Collection[State] | None = None) -> Node:
-    """All texts from the start to a final state, by Arden's rule; the states found last are eliminated first.
+    """Return the expression for all texts from the start to a final state, by Arden's rule.
+
+    The states that were found last are eliminated first.
 
     Args:
-        finals: The start leads to at least one; None: all are final.
+        finals: The final states, at least one of which is reachable; None: all states are final.
     """
     table = {state: {edge.target: edge.label for edge in out} for state, out in edges.items()}
     ends: dict[State, Node] = dict.fromkeys(table if finals is None else finals, EMPTY)

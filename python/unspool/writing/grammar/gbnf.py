@@ -23,7 +23,7 @@ from unspool.writing.grammar.nodes import (
 
 __all__ = ["to_ebnf", "to_gbnf"]
 
-# llama.cpp ends an answer at tokens of these names, and admits them only where a grammar may end.
+# llama.cpp ends an answer at tokens with these names, and allows them only where the grammar may end.
 _ENDS = frozenset({
     "<|call|>", "<|calls|>", "<|flush|>", "<|return|>", "<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<end_of_turn>",
     "<|endoftext|>", "</s>",
@@ -40,7 +40,7 @@ def to_gbnf(rules: Rules) -> str:
 
 
 def to_ebnf(rules: Rules) -> str:
-    """The same for xgrammar, which has another notation for tokens."""
+    """Return the grammar as text for xgrammar, which has another notation for tokens; as `to_gbnf` otherwise."""
     return _XgrammarPrinter(rules).text()
 
 
@@ -50,7 +50,7 @@ class _Printer:
         self._names = _names(rules.named)
         self._taken = set(self._names.values())
         self._texts: dict[Node, str] = {}  # each terminal becomes a shared rule
-        self._automata: dict[Automaton, list[str]] = {}  # and each state of an automaton
+        self._automata: dict[Automaton, list[str]] = {}  # so does each state of an automaton
         self._printed: dict[tuple[Node, int], str] = {}
 
     def text(self) -> str:
@@ -67,8 +67,8 @@ class _Printer:
         return "".join(lines)
 
     def _states(self, automaton: Automaton, names: list[str]) -> Iterator[str]:
-        """A rule for each state, which ends with the next state's rule or with the closer. Edges that several states
-        have in common are rules too, since xgrammar prepares a mask for each place of a rule."""
+        """Write a rule for each state; it ends with the next state's rule or with the closer. Edges that several states
+        share are rules too, since xgrammar prepares a mask for each place in a rule."""
         shared: dict[tuple[Node, int], str] = {}
         end = self._part(Literal(automaton.closer), 1)
         for name, (may_end, edges) in zip(names, automaton.states, strict=True):
@@ -92,13 +92,12 @@ class _Printer:
         return f"<[{token.id}]>" + ("?" if token.text in _ENDS else "")
 
     def _other_tokens(self, excluded: tuple[int, ...]) -> str:
-        # GBNF can negate only one token: for more, only text is left, which cannot spell a marker that is a
-        # token.
+        # GBNF can negate only one token. To exclude several, allow any text: text cannot spell a marker that is
+        # a token.
         return f"!<[{excluded[0]}]>*" if len(excluded) == 1 else r"[^\x00]*"
 
     def _part(self, node: Node, depth: int) -> str:
-        """A node as an expression; at depth 0 nothing needs brackets, at 1 choices do, at 2 sequences do
-        too."""
+        """A node as an expression. At depth 0 nothing needs brackets, at 1 choices do, and at 2 also sequences."""
         if (node, depth) not in self._printed:
             self._printed[node, depth] = self._expression(node, depth)
         return self._printed[node, depth]
@@ -139,7 +138,7 @@ class _Printer:
         return self._texts[part]
 
     def _repeat(self, node: Repeat) -> str:
-        """A repetition; an optional repetition gets a single suffix."""
+        """A repetition; an optional repetition has only one suffix."""
         part = node.part.part if isinstance(node.part, Terminal) else node.part
         if not isinstance(part, Repeat):
             return self._part(node.part, 2) + _times(node)
@@ -157,7 +156,7 @@ class _XgrammarPrinter(_Printer):
 
 
 def _names(rules: Iterable[str]) -> dict[str, str]:
-    """A name of letters, digits and hyphens for each rule."""
+    """A name for each rule, of letters, digits and hyphens."""
     names = {"start": "root"}
     taken = {"root"}
     for name in rules:

@@ -1,7 +1,7 @@
-"""Members and items in their order, some of them optional; and members in any order.
+"""Rules for members and items in their order, some of them optional, and for members in any order.
 
-Each range of members is halved until it has one, so a list of n members is no deeper than log n. Engines compile a grammar
-by recursion: a chain of a few thousand rules would end their process.
+Each range of members is halved until it has one, so the rules for n members are no deeper than log n. Engines compile a
+grammar by recursion: a chain of a few thousand rules would crash their process.
 """
 
 from __future__ import annotations
@@ -12,17 +12,19 @@ from unspool.writing.grammar.nodes import EMPTY, Node, Rules, choice, optional, 
 
 __all__ = ["MAX_IN_ANY_ORDER", "any_prefix", "in_order"]
 
-#: Members in one rule. xgrammar's time grows with the square of it.
+#: Maximum number of members in one rule; xgrammar's time grows with its square.
 _MAX_ROW = 64
 
-#: Members that may come in any order: each set of those that are left is a rule.
+#: Maximum number of members that may come in any order: each set of remaining members needs a rule.
 MAX_IN_ANY_ORDER = 6
 
 
 def in_order(rules: Rules, members: Sequence[tuple[Node, bool]], comma: Node, least: int = 0) -> Node:
-    """The members, each with whether it is required; commas separate them. There may be none if `least` is 0.
+    """The members, separated by commas, in this order, or in any order if the rules allow it and there are few.
 
-    They are in this order, or in any if the rules allow it and there are few.
+    Args:
+        members: Each member, with whether it is required.
+        least: 0: there may be no member at all, if none is required.
     """
     if not members:
         return EMPTY
@@ -38,7 +40,7 @@ def _in_any_order(rules: Rules, members: Sequence[tuple[Node, bool]], comma: Nod
     known: dict[frozenset[int], Node] = {frozenset(): EMPTY}
 
     def rest(left: frozenset[int]) -> Node:
-        """What may follow while these members are left."""
+        """What may follow while these members remain."""
         if left not in known:
             more = [sequence(comma, nodes[one], rest(left - {one})) for one in sorted(left)]
             may_end = not any(members[one][1] for one in left)
@@ -51,7 +53,7 @@ def _in_any_order(rules: Rules, members: Sequence[tuple[Node, bool]], comma: Nod
 
 
 def _some(rules: Rules, members: Sequence[tuple[Node, bool]], comma: Node) -> tuple[Node, bool]:
-    """One of the members or more, and whether a required one is among them."""
+    """Return a node for one or more of the members, and whether one of them is required."""
     if len(members) <= _MAX_ROW and all(is_required for _, is_required in members):
         return sequence(*_joined([member for member, _ in members], comma)), True
     if len(members) == 1:
@@ -76,7 +78,7 @@ def _joined(members: Sequence[Node], comma: Node) -> Iterator[Node]:
 
 
 def any_prefix(rules: Rules, items: Sequence[Node], comma: Node, tail: Node) -> Node:
-    """Nothing, the first items, or all of them and the tail; a comma comes before each item."""
+    """Nothing, any number of the first items, or all items and the tail; a comma comes before each item."""
     if not items:
         return tail
     shorter, whole = _prefixes(rules, items, comma)
@@ -84,7 +86,7 @@ def any_prefix(rules: Rules, items: Sequence[Node], comma: Node, tail: Node) -> 
 
 
 def _prefixes(rules: Rules, items: Sequence[Node], comma: Node) -> tuple[list[Node], Node]:
-    """What begins the items, from one item to all but one; and all of them."""
+    """Return a node for the first items, at least one and not all, and a node for all items."""
     if len(items) == 1:
         return [], sequence(comma, items[0])
     middle = len(items) // 2

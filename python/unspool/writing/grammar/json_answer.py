@@ -27,17 +27,17 @@ def json_grammar(
 ) -> Grammar:
     """Build the grammar of an answer that is one JSON value of this schema.
 
-    Keys come in the order of the schema, unless `any_order` is set. An object with `properties` has only those, unless the schema has
-    `additionalProperties`.
+    Keys come in the order of the schema, unless `any_order` is set. An object with `properties` has no other keys,
+    unless the schema has `additionalProperties`.
 
     Args:
         schema: A JSON Schema; None for any object, as for `{"type": "json_object"}`.
         syntax: "lark" for llguidance, "structural_tag" for xgrammar, "gbnf" for llama.cpp.
         strict: Raise if OpenAI's strict mode would reject the schema, with a message that says what to
             change.
-        white_space: "bounded": at most 8 blanks and line breaks at a place. "compact": none but a blank after a
-            comma or a colon. "any": no limit.
-        any_order: Whether the keys of an object may come in any order, if it has at most 6.
+        white_space: "bounded": at most 8 spaces and line breaks in one place. "compact": only a space after a comma
+            or a colon. "any": no limit.
+        any_order: Whether the keys of an object may come in any order if it has at most 6 keys.
 
     Raises:
         ArgumentError: The schema is malformed, too large, matched by no value, or not strict.
@@ -52,7 +52,7 @@ def json_grammar(
 def json_rules(
     found: NormalisedSchema, white_space: WhiteSpace = "bounded", any_order: bool = False
 ) -> Rules:
-    """A JSON value as rules."""
+    """Build the rules for a JSON value of a normalised schema."""
     rules = Rules({"start": EMPTY}, white_space, any_order)
     rules.named["start"] = SchemaRules(rules, JSON_VALUES, found.schema).value()
     check_depth(rules)

@@ -1,7 +1,7 @@
 """Normalises JSON Schemas, so that rules can spell out their values.
 
-A normalised schema has few keywords: objects with `properties`,
-`required` and explicit `additionalProperties`; lists, strings, numbers, `enum`, `anyOf` and local `$ref`.
+A normalised schema uses few keywords: objects with `properties`, `required` and explicit `additionalProperties`;
+lists, strings, numbers, `enum`, `anyOf` and local `$ref`.
 Keywords that a grammar cannot enforce are dropped and listed; `check` compares the finished value with the
 original schema.
 """
@@ -28,13 +28,13 @@ Schema = Mapping[str, Any] | bool | None
 
 @dataclass(frozen=True)
 class NormalisedSchema:
-    """A schema of few keywords, and those that were dropped."""
+    """A schema with few keywords, and the keywords that were dropped."""
 
     schema: dict[str, Any]
     """Plain data for `json.dumps`; definitions are in "$defs" of the root."""
     dropped: tuple[Dropped, ...]
     member_count: int
-    """Its properties, listed values, alternatives, and items with schemas of their own."""
+    """The number of its properties, listed values, alternatives, and items with individual schemas."""
 
 
 def normalise(
@@ -44,7 +44,7 @@ def normalise(
 
     Args:
         schema: None means any object, as in `{"type": "json_object"}`.
-        syntax: Its engines differ in how many characters of a string they count.
+        syntax: The syntax of the grammar; engines differ in how many characters of a string they can count.
         strict: Raise if OpenAI's strict mode would reject the schema.
         more_keys: Allow further keys in an object that has `properties` but no `additionalProperties`. JSON
             Schema allows them, but models usually should not write them.
@@ -73,7 +73,7 @@ def normalise_arguments(parameters: Schema, *, syntax: Syntax = "lark") -> Norma
 def _normalise(merger: Merger, *beside: Mapping[str, Any]) -> NormalisedSchema:
     try:
         return _finish(merger, merger.merge_document(*beside))
-    except RecursionError:  # the caller's own stack counts too
+    except RecursionError:  # possible at any depth, because the caller's stack counts too
         raise ArgumentError("the schema nests too deeply; use $defs, or simplify it") from None
 
 

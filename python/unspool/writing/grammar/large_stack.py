@@ -1,4 +1,4 @@
-"""Runs a function on a stack of a known size. llguidance compiles by recursion, and a caller's stack may be small."""
+"""Runs a function on a stack of known size: llguidance compiles by recursion, and a caller's stack may be small."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ __all__ = ["on_large_stack"]
 
 _T = TypeVar("_T")
 
-# Address space, which costs memory only where it is used. The deepest grammar that is made needs some 4 MiB.
+# This is address space, which costs memory only where it is used. The deepest grammar needs about 4 MiB.
 _STACK_BYTES = 64 * 1024 * 1024
 
-# Python sets the size for all threads that start next.
+# Python sets the stack size for all threads that start afterwards, so only one may start at a time.
 _starting = threading.Lock()
 
 
 def on_large_stack(job: Callable[[], _T]) -> _T:
-    """The job's result, or its exception."""
+    """Run the job in a thread with a large stack; return its result, or raise its exception."""
     results: list[_T] = []
     errors: list[BaseException] = []
 

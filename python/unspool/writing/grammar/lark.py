@@ -25,7 +25,7 @@ __all__ = ["to_lark"]
 
 
 def to_lark(rules: Rules) -> str:
-    """The grammar as text; its start rule is `start`."""
+    """Return the grammar as text; its start rule is `start`."""
     return _Printer(rules).text()
 
 
@@ -44,8 +44,8 @@ class _Printer:
         return "\n".join(lines) + "\n"
 
     def _rule(self, node: Node, depth: int) -> str:
-        """A node as an expression; `depth` is what may go without brackets: 0 anything, 1 a sequence, 2 a
-        single part."""
+        """A node as an expression. `depth` sets what needs no brackets: 0: anything; 1: a sequence; 2: only a single
+        part."""
         if isinstance(node, Literal):
             return _literal(node.text, depth)
         if isinstance(node, Token):
@@ -74,7 +74,7 @@ class _Printer:
         return f"({text})" if depth > 1 and len(node.parts) > 1 else text
 
     def _states(self, automaton: Automaton, names: list[str]) -> Iterator[str]:
-        """A rule for each state, which ends with the next state's rule or with the closer."""
+        """Write a rule for each state; it ends with the next state's rule or with the closer."""
         for name, (may_end, edges) in zip(names, automaton.states, strict=True):
             options = [f"{self._rule(label, 1)} {names[target]}" for label, target in edges]
             yield f"{name}: {' | '.join([*options, _literal(automaton.closer, 1)] if may_end else options)}"
@@ -92,8 +92,7 @@ def _ranges(ids: tuple[int, ...]) -> str:
 
 
 def _literal(text: str, depth: int) -> str:
-    """A text, split at tags, because a lexer that reads a longer text with the same beginning does not
-    backtrack."""
+    """A text, split at tags. A lexer may read another text with the same beginning, and lexers do not backtrack."""
     pieces = re.split(r"(?<=>)(?=.)|(?<=.)(?=<)", text, flags=re.DOTALL) or [""]
     joined = " ".join(json.dumps(piece, ensure_ascii=False) for piece in pieces)
     return f"({joined})" if depth > 1 and len(pieces) > 1 else joined
@@ -124,7 +123,7 @@ class _Regexes:
         self._written: dict[tuple[Node, int], str] = {}
 
     def write(self, node: Node, depth: int = 0) -> str:
-        """`depth` is what may go without brackets: 0 anything, 1 a sequence, 2 a single part."""
+        """Write a node. `depth` sets what needs no brackets: 0: anything; 1: a sequence; 2: only a single part."""
         if (node, depth) not in self._written:
             self._written[node, depth] = self._expression(node, depth)
         return self._written[node, depth]

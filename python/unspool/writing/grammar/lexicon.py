@@ -1,4 +1,4 @@
-"""A format's markers: which are tokens of the vocabulary, and which must not occur in text."""
+"""A format's markers: which of them are tokens of the vocabulary, and which must not occur in text."""
 
 from __future__ import annotations
 
@@ -27,10 +27,14 @@ __all__ = ["Lexicon", "apart_from_text", "closing", "edge", "split_end", "tags_o
 
 
 class Lexicon:
-    """Writes markers as tokens if the vocabulary has them."""
+    """Writes markers as tokens if they are in the vocabulary."""
 
     def __init__(self, file: FormatSource, vocabulary: Vocabulary | None, negates: bool = True) -> None:
-        """`negates`: whether the syntax can say "any tokens but these"."""
+        """Look up the markers of a format.
+
+        Args:
+            negates: Whether the syntax can express "any token except these".
+        """
         self._negates = negates
         self._ids: dict[str, int] = {}
         self._hidden: frozenset[int] = frozenset()
@@ -54,11 +58,11 @@ class Lexicon:
         return bool(self._ids)
 
     def markup(self, text: str) -> Node:
-        """The text with its tokens."""
+        """The text, with tokens for the markers in it."""
         return sequence(*self._pieces(text))
 
     def _pieces(self, text: str) -> list[Token | Literal]:
-        """The tokens in a text, the longest first, and what is between them."""
+        """Split a text into tokens and the text between them; the longest token in each place counts."""
         if not self._ids or not text:
             return [Literal(text)]
         pattern = "|".join(re.escape(word) for word in sorted(self._ids, key=len, reverse=True))
@@ -77,14 +81,14 @@ class Lexicon:
         return all(map(self.has_token, words))
 
     def text_without(self, words: Iterable[str], start: Rule | None = None, least: int = 0) -> Node:
-        """Text without these words. If each of them contains a token, the text may spell it."""
+        """Text without these words. If each of them contains a token, only tokens are excluded, not the spelling."""
         listed = [word for word in words if word]
         if self._negates and start is None and listed and self.are_tokens(listed):
             return OtherTokens(tuple(sorted(self._hidden)))
         return self._free_text(listed, start, least)
 
     def _free_text(self, words: list[str], start: Rule | None, least: int, closer: str = "") -> Terminal:
-        """Excludes the spelling of tokens as well: xgrammar treats anything that could be text as text."""
+        """Text without these words and without the spelling of tokens: xgrammar treats all possible text as text."""
         held = Words([*words, *self._tokens])
         rules = [held] if start is None else [held, start]
         part = free_text(*rules, least=least).until(closer)
@@ -98,7 +102,7 @@ class Lexicon:
         least: int = 0,
         own_line: bool = False,
     ) -> Node:
-        """Such text and the closer. A closer without a token is one terminal with the text before it.
+        """Text without these words, and its closer. A closer without a token forms one terminal with the text.
 
         Args:
             own_line: Whether the closer counts only at the start of a line.
@@ -116,7 +120,7 @@ def _is_tag(text: str) -> bool:
 
 
 def edge(lexicon: Lexicon, marker: Edge, before: bool = True, after: bool = True) -> Node:
-    """A marker; white space is free at the sides of a tag, and between the tags around all calls."""
+    """A marker; white space is optional on both sides of a tag, and between the tags around all calls."""
     if marker.is_blank:
         return GAP if before or after else lexicon.markup(marker.literal)
     is_free = after and marker.ends_tag
@@ -127,7 +131,7 @@ def edge(lexicon: Lexicon, marker: Edge, before: bool = True, after: bool = True
 
 
 def apart_from_text(lexicon: Lexicon, marker: Edge) -> Node:
-    """A marker that has text as an alternative: white space and marker are one terminal."""
+    """A marker to which text is an alternative: the white space and the marker form one terminal."""
     if marker.is_blank:
         return GAP
     node = lexicon.markup(marker.text if marker.ends_tag else marker.rest.literal)
@@ -139,7 +143,7 @@ def apart_from_text(lexicon: Lexicon, marker: Edge) -> Node:
 
 
 def tags_of(marker: Edge, before: bool = True, after: bool = True) -> list[str]:
-    """The tags of a marker, with the white space at its sides."""
+    """The tags of a marker, with the white space on both sides of it."""
     tags = [*marker.tags]
     tags[0] = (marker.before if before else "") + tags[0]
     tags[-1] += marker.after if after else ""
@@ -147,7 +151,7 @@ def tags_of(marker: Edge, before: bool = True, after: bool = True) -> list[str]:
 
 
 def split_end(marker: Edge) -> tuple[Edge, Node]:
-    """A marker without the white space after it, and that white space; a word keeps its own."""
+    """Split the white space after a marker from it, unless the marker is a word."""
     return (Edge(marker.before + marker.text), GAP) if marker.ends_tag else (marker, EMPTY)
 
 

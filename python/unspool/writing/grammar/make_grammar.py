@@ -93,7 +93,7 @@ def make_grammar(
 def _json(
     schema: Mapping[str, Any], syntax: Syntax, words: Sequence[str], rules: Rules, dropped: list[Dropped]
 ) -> Node:
-    """A JSON value of the schema. Its strings contain none of the words."""
+    """A JSON value of the schema whose strings contain none of the words."""
     try:
         found = normalise(schema, syntax=syntax)
     except ArgumentError as error:

@@ -13,7 +13,7 @@ from unspool.writing.grammar.written_values import JSON_VALUES, PYTHON_VALUES, W
 
 __all__ = ["BARE_KEY", "JSON", "MAX_SPACE", "PYTHON", "MarkedJson", "QuotedValues"]
 
-#: Maximum white space between two parts of a value: models indent, but it must be bounded.
+#: Maximum white space between two parts of a value: enough for indentation, but bounded.
 MAX_SPACE = 40
 
 _SPACE: Node = optional(Terminal(Repeat(Chars.of(" \n"), 1, MAX_SPACE)))
@@ -24,12 +24,12 @@ _CONTROLS = "".join(map(chr, range(32)))
 
 @dataclass(frozen=True)
 class MarkedJson(WrittenValues):
-    """JSON that spells no marker.
+    """JSON that does not spell a marker.
 
     Attributes:
         words: The markers.
-        without: Characters that no string contains.
-        drop: Called for a string whose constraints are dropped.
+        without: Characters that no string may contain.
+        drop: A function that is called for each string whose constraints are dropped.
     """
 
     words: tuple[str, ...]
@@ -56,7 +56,7 @@ class QuotedValues(WrittenValues):
     """Objects with bare keys and verbatim strings between special quotes.
 
     Attributes:
-        quoted: Any string with its quotes.
+        quoted: Any string, with its quotes.
     """
 
     quoted: Node
@@ -74,7 +74,7 @@ class QuotedValues(WrittenValues):
         return self.quoted
 
     def key(self, content: Node) -> Node:
-        """A key; without quotes if the parser accepts it without them."""
+        """A key, without quotes if the parser accepts it so."""
         if not isinstance(content, Literal):
             return BARE_KEY
         return content if _PLAIN_KEY.fullmatch(content.text) else self.string(content)

@@ -1,4 +1,4 @@
-"""Keeps a client's grammar from spelling a marker, where markers are known by their spelling."""
+"""Keeps a client's grammar from spelling a marker, if markers are recognized by their spelling."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from unspool.writing.grammar.nodes import (
 __all__ = ["begun", "restricted", "without_words"]
 
 _MAX_STATES = 400
-#: Of a terminal that is narrowed, before; and the states of all that are.
+#: Maximum size of a terminal that is narrowed, and maximum number of states of all narrowed terminals.
 _MAX_SIZE = 1_000
 _MAX_WORK = 4_000
 _MAX_PARTS = 50_000
 
 
 def without_words(part: Node, rules: Rules, words: Collection[str]) -> str | None:
-    """Change the rules of a part so that none of its texts holds one of these words.
+    """Change the rules of a part so that none of its texts contains one of these words.
 
-    A terminal gets a narrower expression. First it may end in the beginning of a word; if the next terminal can complete
-    that, it may not.
+    Each terminal gets a narrower expression. At first a terminal may end with the beginning of a word; if the next
+    terminal can then complete the word, it may not.
 
     Returns:
-        A word that its literals spell, so that the part cannot be used; None: it holds no word.
+        A word that the part can still spell, so that it cannot be used; None: no text of it contains a word.
     """
     wanted = Words(words)
     found = {name: rules.named[name] for name in _reached(part, rules.named)}
@@ -52,7 +52,7 @@ def without_words(part: Node, rules: Rules, words: Collection[str]) -> str | Non
 
 
 class _Narrower:
-    """Narrows the terminals of rules; equal ones once."""
+    """Narrows the terminals of rules; equal terminals are narrowed once."""
 
     def __init__(self, words: Words, end: object, work: list[int]) -> None:
         self._words, self._end, self._work = words, end, work
@@ -72,7 +72,7 @@ class _Narrower:
 
 
 def _reached(part: Node, named: Mapping[str, Node]) -> list[str]:
-    """The rules that a part leads to."""
+    """The names of the rules that a part refers to, directly or through other rules."""
     names: dict[str, None] = {}
     waiting = [part]
     while waiting:
@@ -89,16 +89,17 @@ def _reached(part: Node, named: Mapping[str, Node]) -> list[str]:
 
 
 def _spelled(part: Node, named: Mapping[str, Node], words: Iterable[str]) -> str | None:
-    """A word that may be in a text of the part; None: none is.
+    """Return a word that a text of the part may contain; None: there is none.
 
-    Rules return to all places that name them, so a word may be found that no text holds, and none is missed.
+    The check is conservative: a rule is assumed to return to any place that refers to it. So it may return a word that
+    no text contains, but it never misses one.
     """
     automaton = _Automaton(part, named)
     return next((word for word in words if automaton.holds(word)), None)
 
 
 def begun(part: Node, named: Mapping[str, Node], start: Start) -> str | None:
-    """How a text of the part may begin although the rule forbids it, found as `without_words` does; None: none does."""
+    """Return a forbidden beginning that a text of the part may have; None: there is none. See `_spelled`."""
     automaton = _Automaton(part, named)
     lines = [f"\n{word}" for word in start.words] if start.every_line else []
     return next((word for word in start.words if automaton.begins(word)), None) or _spelled(
@@ -131,11 +132,11 @@ class _Automaton(Matcher):
         return entry
 
     def holds(self, word: str) -> bool:
-        """Whether the word may stand anywhere."""
+        """Whether the word may occur anywhere."""
         return self._goes_on(range(self.size), word)
 
     def begins(self, word: str) -> bool:
-        """Whether it may stand at the beginning, or after white space there."""
+        """Whether the word may occur at the beginning, or after white space at the beginning."""
         states, found = set[int](), self._closure([self._start])
         while not found <= states:
             states |= found
@@ -151,18 +152,18 @@ class _Automaton(Matcher):
         return [self._next[state][0] for state in states if self._reads(state, char)]
 
     def steps(self, states: Collection[int]) -> list[tuple[str, str]]:
-        """The ranges of characters that all states treat alike."""
+        """The ranges of characters between which these states do not distinguish."""
         found = [one for state in states for one in self._ranges[state] or ()]
         edges = sorted({ord(first) for first, _ in found} | {ord(last) + 1 for _, last in found})
         return [(chr(first), chr(last - 1)) for first, last in itertools.pairwise(edges)]
 
 
 def restricted(part: Node, rule: Rule, end: object = None, work: list[int] | None = None) -> Node | None:
-    """The texts of an expression that satisfy a rule as well; None: there are none, or they take too much to say.
+    """Return an expression for the texts that also satisfy a rule; None: there are none, or it is too large.
 
     Args:
-        end: The rule's state at the end; None: any.
-        work: How many states may still be looked at; it is counted down.
+        end: The state in which the rule must end; None: any state.
+        work: The number of states that may still be visited, as a list of one; it is counted down.
     """
     automaton = _Automaton(part, {})
     start: State = (frozenset(automaton._closure([automaton._start])), rule.start)
@@ -194,7 +195,7 @@ def restricted(part: Node, rule: Rule, end: object = None, work: list[int] | Non
 
 
 def _split(ranges: list[tuple[str, str]], letters: Iterable[str]) -> list[tuple[str, str]]:
-    """The ranges with each letter as a range of its own."""
+    """Split ranges so that each letter is a range of its own."""
     for letter in letters:
         ranges = [
             piece
@@ -210,7 +211,7 @@ def _split(ranges: list[tuple[str, str]], letters: Iterable[str]) -> list[tuple[
 
 
 def _leading_to(finals: set[State], edges: dict[State, list[Step]]) -> dict[State, list[Step]]:
-    """The states that lead to a final one."""
+    """The states from which a final state can be reached."""
     useful = set(finals)
     while more := {s for s, out in edges.items() if s not in useful and any(e.target in useful for e in out)}:
         useful |= more
@@ -222,7 +223,7 @@ def _leading_to(finals: set[State], edges: dict[State, list[Step]]) -> dict[Stat
 
 
 def _size(part: Node) -> int:
-    """How many parts are printed; a repeated one counts each time."""
+    """The number of parts that are printed; a repeated part counts each time."""
     sizes: dict[int, int] = {}
 
     def size(one: Node) -> int:

@@ -1,4 +1,4 @@
-"""Keeps answers to a grammar while the model writes them."""
+"""Constrains answers to a grammar while the model generates them."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ __all__ = ["GrammarMask"]
 
 
 class GrammarMask:
-    """A logits processor and a stopping criterion of transformers in one; one for a request.
+    """A logits processor and a stopping criterion of transformers in one object, for one request.
 
-    As a processor it rules out what the grammar does not allow next. As a criterion it ends an answer where nothing
-    may follow, so that no token is spent on saying so. Several ids may come in a step: the processor is then asked for
-    the scores after each draft, and the criterion says which of them count.
+    As a processor it masks the ids that the grammar does not allow next. As a criterion it ends an answer when the
+    grammar allows nothing more, so that no end token is needed. A step may have several ids (drafts): the processor is
+    then called for the scores after each draft, and the criterion for the ids that were accepted.
 
     Args:
-        matchers: One for each answer.
-        is_done: Whether an answer has ended, by its index: the ids that follow are padding.
-        cut: Called with an answer's index and the number of its ids at which the grammar ends, or None. It comes before
-            the ids, which may not all be chosen.
+        matchers: One matcher for each answer.
+        is_done: Returns whether an answer has ended, by its index; its further ids are padding.
+        cut: Called with an answer's index, and with the number of its ids at which the grammar ends, or None if it does
+            not. It is called before the ids are chosen, and not all of them may be.
     """
 
     def __init__(
@@ -33,11 +33,11 @@ class GrammarMask:
     ) -> None:
         self._rows = [_Row(matcher) for matcher in matchers]
         self._is_done, self._cut = is_done, cut
-        self._begin: int | None = None  # of the answer, in the ids
-        self._count = 0  # of the answer's ids that count
+        self._begin: int | None = None  # the index in the ids at which the answer begins
+        self._count = 0  # the number of accepted ids of the answer
 
     def process(self, input_ids: Any, scores: Any) -> Any:
-        """The scores, of shape (rows, vocabulary), with -inf for what is not allowed."""
+        """Return the scores, of shape (rows, vocabulary), with -inf for the ids that are not allowed."""
         import numpy as np
         import torch
 
@@ -59,7 +59,7 @@ class GrammarMask:
         return scores.masked_fill(~torch.from_numpy(allowed).to(scores.device), float("-inf"))
 
     def ends(self, input_ids: Any, scores: Any, **_: Any) -> Any:  # noqa: ARG002
-        """Take the ids that were written since the last call; whether each answer ends with them."""
+        """Accept the ids since the last call; return whether each answer has ended, as a tensor of shape (rows,)."""
         import torch
 
         new = self._new(input_ids)
@@ -68,11 +68,11 @@ class GrammarMask:
         return torch.tensor(ended, device=input_ids.device)
 
     def forced(self) -> list[int]:
-        """Drafts for the only answer: the ids of the text that must follow."""
+        """The ids of the text that must follow, as drafts, if there is only one answer; else empty."""
         return self._rows[0].matcher.forced() if len(self._rows) == 1 else []
 
     def _new(self, input_ids: Any) -> list[list[int]]:
-        """Each answer's ids that do not count yet."""
+        """The ids of each answer that are not accepted yet."""
         new: list[list[int]] = input_ids[:, (self._begin or 0) + self._count :].tolist()
         return new
 
@@ -90,16 +90,16 @@ class GrammarMask:
 
 
 class _Row:
-    """One answer's place: after the ids that count, and after drafts."""
+    """One answer's matchers: after the accepted ids, and after drafts."""
 
     def __init__(self, matcher: GrammarMatcher) -> None:
         self.matcher = matcher
         self._ahead, self._drafts = matcher, [-1]
 
     def after(self, drafts: list[int]) -> GrammarMatcher | None:
-        """The matcher after these drafts; None if the grammar does not allow them."""
+        """Return the matcher after these drafts; None if the grammar does not allow them."""
         if not drafts:
-            self._drafts = [-1]  # no draft: what is ahead no longer follows
+            self._drafts = [-1]  # no drafts: the matcher that is ahead is out of date
             return self.matcher
         if drafts[: len(self._drafts)] != self._drafts:
             self._ahead, self._drafts = self.matcher.fork(), []

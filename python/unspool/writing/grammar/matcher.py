@@ -1,6 +1,6 @@
-"""Which ids a grammar allows next: llguidance, over our own vocabularies.
+"""Computes which ids a grammar allows next, with llguidance and this package's vocabularies.
 
-grammar ── GrammarMatcher(grammar, tokenizer) ── fork() ─► one state a request
+grammar ── GrammarMatcher(grammar, tokenizer) ── fork() ─► one state for each request
                                                              fill ─► mask ─► the model's id ─► take
 """
 
@@ -27,30 +27,30 @@ if TYPE_CHECKING:
 
 __all__ = ["GrammarMatcher"]
 
-# Without it a matcher tokenizes the text that must follow itself, and allows that one way alone. The model knows
-# better how its text is cut into tokens.
+# Without this option, a matcher tokenizes the text that must follow, and allows only that tokenization. The model
+# knows better how to tokenize its text.
 _OPTIONS = '%llguidance {"no_forcing": true}\n'
 
-# What may come next at one place; llguidance's own limit would fail in the midst of an answer. The largest schema has 3,000
-# alternatives, and some formats have several ways to write each.
+# Maximum number of alternatives in one place; llguidance's default is lower, and is exceeded only in the middle of an
+# answer. The largest schema has 3,000 alternatives, and some formats have several ways to write each.
 _MAX_ITEMS = 40_000
 
 
 class GrammarMatcher:
-    """One answer's place in a grammar: the token ids that may come next.
+    """One answer's position in a grammar: it knows the token ids that may come next.
 
     Compile a grammar once, and `fork()` the matcher for each request. Use a matcher in one thread at a time.
 
     Args:
-        grammar: A `Grammar` of syntax "lark", or Lark text as llguidance reads it, where a token may stand as
+        grammar: A `Grammar` of syntax "lark", or text in llguidance's dialect of Lark, in which a token is written as
             `<[id]>`.
         tokenizer: The model's tokenizer, or a `Vocabulary`. Its first matcher takes about a second, for a table that is
-            kept.
+            cached.
         end_ids: Ids that end an answer, such as the model's `eos_token_id`. They are allowed where the grammar may
             end.
 
     Raises:
-        ArgumentError: The grammar has another syntax, cannot be read, or is too large.
+        ArgumentError: The grammar has another syntax, cannot be parsed, or is too large.
         ImportError: llguidance or NumPy is missing.
         VocabularyError: As in `Parser`.
     """
@@ -78,10 +78,10 @@ class GrammarMatcher:
         if self._matcher.is_error():
             raise ArgumentError(f"the grammar cannot be read: {_problem(self._matcher)}")
         self._taken = 0
-        self._ends = 0  # end ids after the text
+        self._ends = 0  # the number of end ids after the text
 
     def fork(self) -> GrammarMatcher:
-        """A matcher at the same place that goes on independently; cheaper than compiling the grammar again."""
+        """Return an independent copy at the same position; cheaper than compiling the grammar again."""
         other = object.__new__(type(self))
         other.__dict__ |= self.__dict__
         other._matcher = self._matcher.deep_copy()
@@ -89,7 +89,7 @@ class GrammarMatcher:
 
     @property
     def is_ended(self) -> bool:
-        """Whether nothing may follow but an end id."""
+        """Whether only an end id may follow."""
         return self._ends > 0 or bool(self._matcher.is_stopped())
 
     @property
@@ -99,17 +99,17 @@ class GrammarMatcher:
 
     @property
     def can_roll_back(self) -> bool:
-        """Whether `rollback` works: not in Lark with `max_tokens=` or `stop=`, which llguidance cannot undo."""
+        """Whether `rollback` works. False for Lark with `max_tokens=` or `stop=`, which llguidance cannot undo."""
         return not self._one_way
 
     def fill(self, bitmask: Any, row: SupportsIndex = 0) -> None:
         """Write which ids may come next into a row of packed bits.
 
         Args:
-            bitmask: Writable int32 array of shape (rows, words) in CPU memory: NumPy's, PyTorch's, anything with
-                DLPack or a buffer. Bit `id % 32` of word `id // 32` is 1 if the id is allowed. `words` is
+            bitmask: Writable int32 array of shape (rows, words) in CPU memory, of NumPy, PyTorch or any library with
+                DLPack or the buffer protocol. Bit `id % 32` of word `id // 32` is 1 if the id is allowed. `words` is
                 ceil(n / 32) for a model that scores n ids; bits beyond the vocabulary become 0.
-            row: From 0.
+            row: The row's index, from 0.
 
         Raises:
             ArgumentError: The bitmask has another type or shape or is read-only, or has no such row.
@@ -131,13 +131,13 @@ class GrammarMatcher:
         *,
         threads: int = 1,
     ) -> None:
-        """`fill` for many matchers in one call, without the GIL.
+        """Call `fill` for many matchers at once, without the GIL.
 
         Args:
-            matchers: Each once, of one vocabulary.
+            matchers: Different matchers of the same vocabulary.
             bitmask: As in `fill`; other rows do not change.
-            rows: The row of each matcher, each once. None: 0, 1, 2, …
-            threads: How many threads compute masks.
+            rows: The row of each matcher; all rows differ. None: 0, 1, 2, …
+            threads: The number of threads that compute masks.
 
         Raises:
             ArgumentError: As in `fill`; a matcher or a row is repeated, there are not as many rows as matchers, or the
@@ -172,9 +172,9 @@ class GrammarMatcher:
         _write(matchers, target, places, None if is_in_place else masks, "row ")
 
     def _end_row(self, row: Rows, where: str) -> None:
-        """Allow the end ids in a row where the answer may end.
+        """Allow the end ids in a row if the answer may end.
 
-        The trie's own end does not say it: "any token but these" admits that one too.
+        The trie's own end id does not show whether it may: "any token except these" also allows that id.
         """
         self._check(where)
         if not self.is_accepting:
@@ -185,10 +185,10 @@ class GrammarMatcher:
         row[self._end_words[fits]] |= self._end_bits[fits]
 
     def take(self, *ids: SupportsIndex) -> None:
-        """Go on with the id that the model has chosen, or several.
+        """Advance by the id that the model has chosen, or by several ids.
 
         Raises:
-            StreamError: The grammar does not allow them; nothing has changed.
+            StreamError: The grammar does not allow an id. The state is unchanged then.
         """
         numbers = [operator.index(id) for id in ids]
         count = self.validate(numbers) if len(numbers) > 1 else len(numbers)
@@ -201,7 +201,7 @@ class GrammarMatcher:
             )
 
     def advance(self, ids: Iterable[SupportsIndex]) -> int:
-        """Take ids up to the first one that the grammar does not allow; return how many were taken."""
+        """Advance up to the first id that the grammar does not allow; return the number of ids taken."""
         taken = 0
         for id in map(operator.index, ids):
             if not self._ends and self._is_token(id) and self._matcher.try_consume_tokens([id]):
@@ -214,7 +214,7 @@ class GrammarMatcher:
         return taken
 
     def validate(self, drafts: Iterable[SupportsIndex]) -> int:
-        """How many of these ids, from the first on, `take` would allow; nothing changes.
+        """Return how many of these ids, from the first on, `take` would accept; the state does not change.
 
         Raises:
             StreamError: As in `fill`.
@@ -228,10 +228,10 @@ class GrammarMatcher:
         return self.fork().advance(ids) if count < len(ids) and ids[count] in self._end_ids else count
 
     def rollback(self, count: int) -> None:
-        """Go back by this many ids.
+        """Undo the last `count` ids.
 
         Raises:
-            ArgumentError: Fewer ids were taken, or `can_roll_back` is False. Nothing has changed.
+            ArgumentError: Fewer ids were taken, or `can_roll_back` is False. The state is unchanged then.
         """
         taken = self._taken + self._ends
         if not 0 <= operator.index(count) <= taken:
@@ -246,24 +246,24 @@ class GrammarMatcher:
         self._check()
 
     def forced(self) -> list[int]:
-        """The ids of the text that must follow here, perhaps none; nothing changes.
+        """Return the ids of the text that must follow, possibly none; the state does not change.
 
-        The text is certain; a model may cut it into other tokens. Use the ids as drafts, which the model verifies. The last
-        token that could go on beyond the text is not included.
+        The text is certain, but the model may tokenize it differently, so use the ids as drafts that the model
+        verifies. A last token that could continue beyond the text is not included.
 
         Raises:
             StreamError: As in `fill`.
         """
         if self.is_ended:
             return []
-        # A copy: a matcher that has read ahead refuses tokens by number. Its tokens need its bytes first.
+        # A copy, because a matcher that has read ahead rejects tokens by id. Compute the bytes before the tokens.
         ahead = self._matcher.deep_copy()
         ahead.compute_ff_bytes()
         ids: list[int] = ahead.compute_ff_tokens()
         return ids[: self.validate(ids)]
 
     def _is_token(self, id: int) -> bool:
-        # llguidance gives up for good at an id that it does not know.
+        # llguidance fails permanently at an id that it does not know.
         return 0 <= id < self._size
 
     def _check(self, where: str = "") -> None:
@@ -275,8 +275,11 @@ class GrammarMatcher:
 
 
 def _compiled(trie: Any, grammar: str) -> tuple[Any, str]:
-    """A matcher that has computed its first mask, so that a grammar beyond the matcher's limits is an error now;
-    and why it cannot go back, if so: a rollback that fails would leave it unusable."""
+    """Compile a matcher and compute its first mask, so that a grammar beyond the matcher's limits is an error now.
+
+    Returns:
+        The matcher, and the reason why it cannot roll back, or "". A rollback that fails would leave it unusable.
+    """
     library = llguidance_module()
     limits = library.LLParserLimits(max_items_in_row=_MAX_ITEMS)
     matcher = library.LLMatcher(trie, grammar, log_level=0, limits=limits)
@@ -291,9 +294,12 @@ def _compiled(trie: Any, grammar: str) -> tuple[Any, str]:
 def _write(
     matchers: Sequence[GrammarMatcher], target: Rows, places: list[int], masks: Rows | None, where: str
 ) -> None:
-    """Write masks into the caller's rows, where they stand already if None, with our end ids in place of the trie's end.
+    """Write masks into the caller's rows, with our end ids in place of the trie's end id.
 
-    The trie's end is allowed where the answer may end, and after an error. So only such rows cost a look.
+    The trie's end id is allowed if the answer may end, and after an error, so only such rows need a check.
+
+    Args:
+        masks: The masks; None: they are already in the caller's rows.
     """
     with needs("constrain"):
         import numpy as np
@@ -314,7 +320,7 @@ def _write(
 
 @lru_cache(maxsize=4)
 def _executor(threads: int) -> Any:
-    """llguidance's threads, which calls share."""
+    """llguidance's threads, which all calls share."""
     return llguidance_module().LLExecutor(threads)
 
 
@@ -322,7 +328,7 @@ in_child(_executor.cache_clear)  # a child process has none of the threads
 
 
 def _problem(matcher: Any) -> str:
-    """The first line of the matcher's error; its own faults say nothing to a user."""
+    """Return the first line of the matcher's error; a panic of llguidance is replaced by a message for the user."""
     text: str = matcher.get_error()
     if "panic" in text:
         return "it is too large for llguidance; shorten the schemas"

@@ -1,4 +1,4 @@
-"""What the parts of `schema_merge.Merger` need of it."""
+"""The interface of `schema_merge.Merger` that its parts need."""
 
 from __future__ import annotations
 

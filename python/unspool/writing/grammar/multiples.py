@@ -12,18 +12,19 @@ from unspool.writing.grammar.nodes import EMPTY, Automaton, Chars, Literal, Node
 
 __all__ = ["multiples", "multiples_between"]
 
-#: Values that are listed, and remainders that are told apart.
+#: Maximum number of listed values, and of remainders that the automaton distinguishes.
 MAX_LISTED = 200
 MAX_REMAINDERS = 60
-#: All digits of a multiple: clients read doubles.
+#: Maximum number of digits in a multiple, because clients read doubles.
 MAX_DIGITS = 15
 
-#: The remainder so far, the digits that may follow before the point, and those after the point; None: before it.
+#: The remainder so far, the number of digits that may still come before the point, and the number of digits after the
+#: point (None: the point has not come).
 _State = tuple[int, int, int | None]
 
 
 def multiples_between(step: Decimal, bounds: Mapping[str, Any], is_integer: bool) -> list[Any] | None:
-    """The multiples within bounds on both sides; None: a bound is missing, or they are many."""
+    """List the multiples between a lower and an upper bound; None: a bound is missing, or there are too many."""
     low, high = (
         bounds.get(side, bounds.get(f"exclusive{side.capitalize()}")) for side in ("minimum", "maximum")
     )
@@ -57,7 +58,7 @@ def multiples(schema: Mapping[str, Any]) -> Node | None:
 
 
 def _signs(schema: Mapping[str, Any], step: Decimal) -> tuple[Node, bool] | None:
-    """The sign of the numbers, and whether 0 is one of them."""
+    """Return the sign of the numbers, and whether 0 is one of them; None: there are other bounds than 0."""
     low = schema.get("minimum", schema.get("exclusiveMinimum"))
     if "maximum" in schema or "exclusiveMaximum" in schema:
         return None
@@ -70,12 +71,12 @@ def _signs(schema: Mapping[str, Any], step: Decimal) -> tuple[Node, bool] | None
 
 
 def _automaton(size: int, places: int, digits: int, zero: tuple[str, ...], closer: str) -> Automaton:
-    """Texts of digits, with as few states as there can be: equal ones are made once, from the last to the first."""
+    """Build an automaton with the least number of states: from the last to the first, and equal states only once."""
     made: dict[tuple[bool, tuple[tuple[Chars, int], ...]], int] = {}
     known: dict[_State, int | None] = {}
 
     def number(state: _State) -> int | None:
-        """The number of a state, counted from the last; None: no multiple is reached from it."""
+        """Return the number of a state, counted from the last; None: no multiple can be reached from it."""
         if state not in known:
             edges: dict[int, list[str]] = {}
             for char, further in _steps(state, size, places, zero):

@@ -1,4 +1,4 @@
-"""The nodes of a grammar, before it is printed for an engine."""
+"""The nodes of a grammar, before they are printed for an engine."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Terminal(Compound):
 class FreeText(Terminal):
     """Text without these words, and its closer; `part` is the equivalent expression.
 
-    xgrammar has a faster form for it than an expression.
+    xgrammar has a form for such text that is faster than an expression.
     """
 
     words: tuple[str, ...] = ()
@@ -89,16 +89,15 @@ class FreeText(Terminal):
 
 @dataclass(frozen=True)
 class Automaton(Compound):
-    """Text and its closer, as states, of which the first is the start, and as an expression, if that is short.
+    """Text and its closer, as states and, if that is short, also as an expression. The first state is the start.
 
     llguidance is fast with an expression. xgrammar is fast with a rule for each state: it scans the vocabulary at
     each token of an expression that repeats a choice, and of a rule that may end anywhere.
 
     Attributes:
-        part: The expression; None: only the states describe it.
-        states: For each state whether text may end there, and its edges: each a label and the number of the next
-            state.
-        closer: What follows the text.
+        part: The expression; None: only the states describe the text.
+        states: For each state, whether text may end there, and its edges: (label, number of the next state).
+        closer: The text that must follow.
     """
 
     part: Node | None
@@ -112,7 +111,7 @@ class Automaton(Compound):
         return Automaton(self.part and sequence(self.part, Literal(closer)), self.states, closer)
 
 
-#: Properties, listed values and alternatives in all rules of a grammar.
+#: Maximum number of properties, listed values and alternatives in all rules of a grammar.
 MAX_WRITTEN = 20_000
 
 
@@ -122,7 +121,7 @@ class Rules:
 
     named: dict[str, Node] = field(default_factory=dict)
     white_space: WhiteSpace = "bounded"
-    """In values of schemas."""
+    """The white space that is allowed in values of schemas."""
     any_order: bool = False
     """Whether the members of an object, if they are few, may come in any order."""
     _numbers: dict[str, int] = field(default_factory=dict, repr=False, compare=False)  # the last of each stem
@@ -130,10 +129,10 @@ class Rules:
     _spent: int = field(default=0, repr=False, compare=False)
 
     def spend(self, members: int) -> None:
-        """Count the members of a schema that is written out, each time that it is.
+        """Count the members of a schema each time that it is written out.
 
         Raises:
-            ArgumentError: They are too many.
+            ArgumentError: There are too many.
         """
         self._spent += members
         if self._spent > MAX_WRITTEN:
@@ -143,7 +142,7 @@ class Rules:
             )
 
     def new_name(self, stem: str) -> str:
-        """A name that no rule has yet."""
+        """Return a name that no rule has yet."""
         name, number = stem, self._numbers.get(stem, 0)
         while name in self.named:
             number += 1
@@ -152,13 +151,13 @@ class Rules:
         return name
 
     def reserve(self, stem: str) -> Reference:
-        """A reference to a new rule whose node follows, because it may refer to itself."""
+        """Add a rule without its node, which may refer to the rule itself; return a reference to it."""
         rule = Reference(self.new_name(stem))
         self.named[rule.name] = EMPTY
         return rule
 
     def add(self, stem: str, node: Node) -> Node:
-        """A reference to a rule for this node, one for equal nodes; the node itself if it is as short."""
+        """Return a reference to the rule for this node; equal nodes share a rule. A short node is returned itself."""
         if node == EMPTY or isinstance(node, (Literal, Token, Reference)):
             return node
         if node not in self._added:

@@ -23,11 +23,11 @@ from unspool.writing.grammar.nodes import (
 __all__ = ["number_rule"]
 
 MAX_DIGITS = 16
-"""Maximum number of digits before and after the point: a double holds no more."""
+"""Maximum number of digits before and after the point, because a double has no more."""
 
 MAX_EXPONENT = 99
 MAX_EXACT = 14
-"""Digits after which a double is still below the next power of ten."""
+"""Maximum number of digits at which a double is still below the next power of ten."""
 
 _DIGIT = Chars((("0", "9"),))
 _WHOLE = choice(Literal("0"), sequence(Chars((("1", "9"),)), Repeat(_DIGIT, 0, MAX_DIGITS - 1)))
@@ -60,7 +60,7 @@ _ABOVE_ZERO = _Bound(Decimal(0), False)
 
 
 def number_rule(schema: dict[str, Any]) -> Node:
-    """A number of a normalised schema that at least one number matches.
+    """A number that fits a normalised schema; the schema must match at least one number.
 
     With bounds, a number with an exponent has one digit before the point, as programs write them.
     """
@@ -93,7 +93,7 @@ def _bound(schema: dict[str, Any], side: str) -> _Bound | None:
 
 
 def _without_sign(low: _Bound, high: _Bound | None, is_integer: bool) -> Node | None:
-    """Numbers from `low` to `high`, none of them negative; None: there are none."""
+    """Numbers from `low` to `high`, which are not negative; None: there are no such numbers."""
     if is_integer:
         first = math.ceil(low.number) if low.belongs else math.floor(low.number) + 1
         if high is None:
@@ -113,7 +113,7 @@ def _without_sign(low: _Bound, high: _Bound | None, is_integer: bool) -> Node | 
 
 
 def _with_exponent(low: _Bound, high: _Bound | None, is_integer: bool) -> Node | None:
-    """Numbers such as 1.5e-07 with each exponent under which all of them are within the bounds; None: there are none."""
+    """Numbers such as 1.5e-07, with each exponent that keeps all of them within the bounds; None: there is none."""
     first = -MAX_EXPONENT if low.number <= 0 else _ceil_log(low.number)
     last = MAX_EXPONENT if high is None else _ceil_log(high.number) if high.number > 0 else first
     last -= high is not None and high.number < Decimal(10) ** last
@@ -158,7 +158,7 @@ def _at_least(first: int) -> Node:
 
 
 def _between(first: int, last: int) -> Node:
-    """Integers from `first` to `last`, none of them negative."""
+    """Integers from `first` to `last`, which are not negative."""
     low, high = str(first), str(last)
     if len(low) == len(high):
         return _same_length(low, high)
@@ -169,7 +169,7 @@ def _between(first: int, last: int) -> Node:
 
 
 def _same_length(low: str, high: str) -> Node:
-    """Texts of digits between two of the same length."""
+    """Texts of digits between two texts of the same length."""
     if not low or (set(low) == {"0"} and set(high) == {"9"}):
         return Repeat(_DIGIT, len(low), len(low)) if low else EMPTY
     if low[0] == high[0]:
@@ -189,7 +189,7 @@ def _same_length(low: str, high: str) -> Node:
 
 
 def _fraction(low: _Bound | None, high: _Bound | None) -> Node | None:
-    """A point and digits, or nothing, such that the number is within the bounds; None: impossible."""
+    """A point and digits, or nothing, so that the number is within the bounds; None: impossible."""
     ends = _Ends(
         low.digits if low else None,
         bool(low and low.belongs),
@@ -214,7 +214,7 @@ class _Ends:
 
     @property
     def allow_zero(self) -> bool:
-        """Whether nothing, or only zeros, may follow."""
+        """Whether the number may end here, or continue with zeros only."""
         above = self.low is None or (not self.low and self.low_belongs)
         return above and (self.high is None or bool(self.high) or self.high_belongs)
 

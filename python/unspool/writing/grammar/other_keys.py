@@ -14,7 +14,7 @@ MAX_LENGTH = 64
 
 
 def other_keys(names: Iterable[str]) -> Node:
-    """All texts except these, and except those that begin with the first 64 characters of a longer one."""
+    """All texts except these names, and except texts that begin with the first 64 characters of a longer name."""
     tree: dict[str, Any] = {}
     for name in names:
         branch = tree
@@ -26,7 +26,7 @@ def other_keys(names: Iterable[str]) -> Node:
 
 
 def _others(branch: dict[str, Any]) -> Node | None:
-    """Texts that leave the branch, or end on it before a name does; None: all continue as a long name."""
+    """Texts that leave a branch, or end on it before a name ends; None: every text continues as a long name."""
     if branch.get(""):
         return None
     nexts = sorted(char for char in branch if char)

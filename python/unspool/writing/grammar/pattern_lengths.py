@@ -1,4 +1,4 @@
-"""How long the texts of an expression are."""
+"""The lengths of the texts that an expression matches."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["lengths", "most_counted"]
 
 
 def lengths(found: Node) -> tuple[int, int | None]:
-    """The minimum and maximum number of characters; None: no maximum."""
+    """Return the minimum and maximum number of characters; None as maximum: no limit."""
     if isinstance(found, Literal):
         return len(found.text), len(found.text)
     if isinstance(found, Repeat):
@@ -27,7 +27,7 @@ def lengths(found: Node) -> tuple[int, int | None]:
 
 
 def most_counted(found: Node) -> int:
-    """The largest number of repetitions that the expression counts."""
+    """Return the largest number of repetitions that the expression counts."""
     if isinstance(found, Repeat):
         return max(found.least, found.most or 0, most_counted(found.part))
     parts = found.parts if isinstance(found, (Sequence, Choice)) else ()

@@ -1,7 +1,7 @@
-"""Reads a client's grammar, in Lark or in GBNF, into rules of our own, which every printer writes.
+"""Parses a client's grammar, in Lark or in GBNF, into this package's rules, which every printer can write.
 
-Both notations have rules with alternatives, groups and repetitions; they differ in their words. Lark's terminals are regular
-expressions, which a lexer reads as one piece; GBNF reads characters.
+Both notations have rules with alternatives, groups and repetitions, in different syntax. Lark's terminals are regular
+expressions, which a lexer reads as one piece; GBNF has no terminals and reads characters.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = ["MAX_LENGTH", "read_grammar", "read_regex"]
 
 MAX_LENGTH = 50_000
 MAX_DEPTH = 50
-#: Parts of all rules; a terminal counts with its characters.
+#: Maximum number of parts in all rules; each character of a terminal counts.
 MAX_PARTS = 20_000
 
 _LARK = re.compile(
@@ -49,7 +49,7 @@ _GBNF = re.compile(
     |(?P<head>[\w-]+\s*::=)|(?P<name>[A-Za-z_][\w-]*)|(?P<sign>[()|*+?{},]|\d+)""",
     re.X,
 )
-#: "." of Lark's engines.
+#: The meaning of "." in Lark's engines.
 _DOT = excluding(characters("\n"))
 _COMMON = {
     "CR": r"\r", "LF": r"\n", "NEWLINE": r"(\r?\n)+", "WS": r"[ \t\f\r\n]+", "WS_INLINE": r"[ \t]+", "DIGIT": "[0-9]",
@@ -69,10 +69,10 @@ class _Piece(NamedTuple):
 
 
 def read_regex(pattern: str) -> Node:
-    """A text that the whole regular expression matches, as one terminal.
+    """Parse a regular expression, which must match a whole text, into one terminal.
 
     Raises:
-        ArgumentError: It is not regular, too large or malformed.
+        ArgumentError: The expression is not regular, too large or malformed.
     """
     try:
         return Terminal(parse_whole(pattern))
@@ -81,13 +81,14 @@ def read_regex(pattern: str) -> Node:
 
 
 def read_grammar(text: str, rules: Rules, syntax: str | None = None) -> Node:
-    """A text that the grammar matches; its rules are added to `rules` under names of their own.
+    """Parse a grammar; return the node of a text that it matches, and add its rules to `rules` under new names.
 
     Args:
-        syntax: "lark" or "gbnf"; None: GBNF if the text has "::=", as vLLM decides it.
+        syntax: "lark" or "gbnf". None: GBNF if the text has "::=", as in vLLM.
 
     Raises:
-        ArgumentError: The grammar is malformed, too large, matches no text, or has what no engine of ours reads.
+        ArgumentError: The grammar is malformed, too large, matches no text, or has a feature that the supported engines
+            do not have.
     """
     if not isinstance(text, str) or not text.strip():
         raise ArgumentError("the grammar is empty; write its rules as text")
@@ -101,7 +102,7 @@ def read_grammar(text: str, rules: Rules, syntax: str | None = None) -> Node:
 
 
 class _Reader:
-    """A recursive-descent parser; rules are read when they are first named, so that unused ones cost nothing."""
+    """A recursive-descent parser. A rule is parsed at its first reference, so that unused rules cost nothing."""
 
     words: re.Pattern[str]
     start: str
@@ -265,7 +266,7 @@ class _Reader:
         return int(piece.text)
 
     def _check_productive(self) -> None:
-        """A grammar of endless texts alone leaves a model without a token."""
+        """Raise ArgumentError if the grammar matches only endless texts: a model would run out of allowed tokens."""
         rules = {rule.name: self._rules.named[rule.name] for rule in self._made.values()}
         ending: set[str] = set()
         while found := {name for name in rules.keys() - ending if _may_end(rules[name], ending)}:
@@ -281,7 +282,7 @@ class _Lark(_Reader):
     def __init__(self, text: str, rules: Rules) -> None:
         super().__init__(text, rules)
         self._terminals: dict[str, Node] = {}
-        self._opened: list[str] = []  # terminals that are being read
+        self._opened: list[str] = []  # names of the terminals that are being parsed
         self._ignored: list[_Piece | int] = []
         self._gap: Node = EMPTY
 
@@ -395,7 +396,7 @@ def _weight(part: Node) -> int:
 
 
 def _unescaped(piece: _Piece, wrong: Callable[[_Piece, str], ArgumentError]) -> str:
-    """The text of a string in quotes."""
+    """Return the text of a string in quotes."""
     try:
         text: str = ast.literal_eval(piece.text.removesuffix("i"))
         text.encode()
@@ -405,7 +406,7 @@ def _unescaped(piece: _Piece, wrong: Callable[[_Piece, str], ArgumentError]) -> 
 
 
 def _any_case(part: Node) -> Node:
-    """The same in upper and lower case; letters beyond ASCII keep theirs."""
+    """Return a part that matches in upper and lower case; letters beyond ASCII keep their case."""
     if isinstance(part, Literal):
         return sequence(
             *(_any_case(characters(char)) if char.isascii() else Literal(char) for char in part.text)
@@ -425,7 +426,7 @@ def _any_case(part: Node) -> Node:
 
 
 def _may_end(part: Node, ending: set[str]) -> bool:
-    """Whether a text matches, if the rules in `ending` have one."""
+    """Whether the part matches a finite text, assuming that the rules in `ending` do."""
     if isinstance(part, Reference):
         return part.name in ending
     if isinstance(part, Repeat):

@@ -21,10 +21,11 @@ __all__ = ["check_parts"]
 
 
 def check_parts(file: FormatSource, tools: Iterable[Tool]) -> None:
-    """Reject a key or a listed text that would parse differently.
+    """Reject tools with a key or a listed text that would parse differently.
 
     Raises:
-        ArgumentError: A parameter, or a value of one, has such a key or lists such a text.
+        ArgumentError: A parameter, or a value of a parameter, has such a key or lists such a text, or there are too
+            many keys and listed texts.
     """
     checked = 0
     for tool in tools:
@@ -44,14 +45,14 @@ def check_parts(file: FormatSource, tools: Iterable[Tool]) -> None:
 
 
 MAX_PARTS = 20_000
-#: Parts that are checked together. One call has room for as many keys, and one message for as many calls.
+#: Number of parts that are checked together: one call may have that many keys, and one message that many calls.
 _MAX_TOGETHER = 256
-#: Of a part, in the message of an error.
+#: Maximum number of characters of a part in an error message.
 _MAX_SHOWN = 100
 
 
 def _misread(file: FormatSource, calls: _Calls) -> str | None:
-    """A part that does not parse back. Usually all of them do; halves are checked only if not."""
+    """Return a part that does not parse back, or None. Usually all do; only otherwise, halves are checked."""
     starts = reversed(range(0, len(calls.parts), _MAX_TOGETHER))
     waiting = [calls.parts[start : start + _MAX_TOGETHER] for start in starts]
     while waiting:
@@ -84,7 +85,7 @@ class _Calls:
         return [self._nested({"a": part}) for part in self.parts]
 
     def plain(self) -> dict[str, Any]:
-        """Arguments without such parts."""
+        """Return arguments without any of these parts."""
         return self._nested({"a": 1})
 
     def _nested(self, value: dict[str, Any]) -> dict[str, Any]:
@@ -101,7 +102,7 @@ def _written(tool: Tool) -> Iterator[tuple[str, _Calls]]:
         found = [one for one in alternatives(schema, tool.schema) if isinstance(one, Mapping)]
         texts = _listed(found)
         if texts:
-            # What decides between a text and JSON.
+            # The keywords that decide whether a value is a text or JSON.
             shown = [{key: one[key] for key in ("type", "enum", "const") if key in one} for one in found]
             whole = {"properties": {"a": {"anyOf": shown} if len(shown) > 1 else shown[0]}}
             yield "text", _Calls(texts, False, False, json.dumps(whole))
@@ -129,7 +130,7 @@ def _are_read(format: FormatSource, calls: _Calls) -> bool:
     return (_known_to_be_read if is_short else _judge)(format, calls)
 
 
-#: Longer calls are checked each time, so that a client's names do not stay in memory.
+#: Results for longer calls are not cached, so that a client's names do not stay in memory.
 _MAX_KEPT = 4096
 
 

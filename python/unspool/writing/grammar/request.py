@@ -1,4 +1,4 @@
-"""The grammar that a request asks for: by its choice among the tools, by strict tools, by its response format."""
+"""The grammar that a request implies by its `tool_choice`, its strict tools or its response format."""
 
 from __future__ import annotations
 
@@ -37,22 +37,23 @@ def request_grammar(
     regex: str | None = None,
     syntax: Syntax | None = "lark",
 ) -> str | Grammar | None:
-    """What the answer is kept to; None: it is free.
+    """Return the grammar that constrains the answer; None: the answer is free.
 
-    A tool that must be called, and one whose function says `strict`, make a grammar of the calls; a response
-    format makes one of the content.
+    The calls are constrained if a tool must be called or if a tool is `strict`. The content is constrained if there is
+    a response format.
 
     Args:
-        format, reasoning: As of `Parser`, "auto" resolved.
-        read_prompt_end: Returns the end of the prompt as text, or None if it is not known; the format's own turn
-            counts then. Called only if a grammar is made.
-        start_in: As of `Parser`.
-        own: The caller's grammar, which replaces all that.
-        choice, regex: As of `read_response_format`.
-        syntax: Of the grammar; None: what runs the model has none.
+        format, reasoning: See `Parser`; "auto" must be resolved.
+        read_prompt_end: Returns the end of the prompt as text, or None if it is not known; the format's own turn is
+            used then. Called only if a grammar is made.
+        start_in: See `Parser`.
+        own: The caller's grammar, which replaces the grammar of the request.
+        choice, regex: See `read_response_format`.
+        syntax: The syntax of the grammar. None: the engine that runs the model has no grammars.
 
     Raises:
-        ArgumentError: The request cannot be enforced with this format, or holds a schema that no grammar is made of.
+        ArgumentError: The request cannot be enforced with this format, or has a schema for which no grammar can be
+            made.
     """
     response = read_response_format(response_format, choice, regex)
     if own is not None and response is not None:
@@ -102,7 +103,7 @@ def request_grammar(
 
 
 def check_beside_grammar(has_prefill: bool, ignores_eos: bool) -> None:
-    """Raise ArgumentError for what cannot be together with a grammar."""
+    """Raise ArgumentError for options that cannot be combined with a grammar."""
     if has_prefill:
         raise ArgumentError(
             "prefill begins the answer, and a grammar (also of tool_choice, strict, response_format, choice or regex) writes "
@@ -113,21 +114,21 @@ def check_beside_grammar(has_prefill: bool, ignores_eos: bool) -> None:
 
 
 def choice_beside(grammar: str | Grammar | None, tool_choice: Any, tools: Any) -> Any:
-    """The tool choice of the parser of an answer that `request_grammar` keeps to something."""
+    """Return the parser's `tool_choice` for an answer that may be constrained by `request_grammar`."""
     if grammar is None:
         return tool_choice
-    # Calls come in the model's own syntax, and without tools no text is a call.
+    # The grammar makes the model write calls in its own syntax, never as a bare list; without tools, no text is a call.
     return "none" if tool_choice == "none" or not tools else "auto"
 
 
-#: Where the answer begins by the option `start_in`; None: as the prompt shows.
+#: The beginning of the answer for each value of the option `start_in`; None: derived from the prompt.
 _STARTS: dict[str, ReasoningStart | None] = {"auto": None, "content": "may", "reasoning": "open"}
 
 
 def _without_file(
     format: Format, response: Response | None, must_call: bool, prompt: str | None, syntax: Syntax
 ) -> Grammar | None:
-    """A compiled format shows no patterns: there is a grammar of content, and none of reasoning and calls."""
+    """Return the grammar for a compiled format. Its patterns are unknown, so only content can be constrained."""
     if must_call:
         raise ArgumentError(
             f"tool_choice asks for a call, and '{format.name}' is no format file, so there is no grammar of its "
@@ -144,8 +145,8 @@ def _without_file(
 
 
 def format_of(format: str | FormatSource, reasoning: str | bool | None) -> FormatSource:
-    """The format with the reasoning that is read."""
-    # A file that is the same object is compiled once.
+    """Return a format's source with the reasoning of the option `reasoning`."""
+    # Named formats are cached, so that the same source object is compiled only once.
     return (_named_file if isinstance(format, str) else _file)(format, reasoning)
 
 

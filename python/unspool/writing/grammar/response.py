@@ -1,4 +1,4 @@
-"""What an answer's content is kept to: a JSON Schema, listed texts, a regular expression, or a grammar."""
+"""Constraints on an answer's content: a JSON Schema, listed texts, a regular expression, or a grammar."""
 
 from __future__ import annotations
 
@@ -26,13 +26,14 @@ MAX_CHOICES = 1_000
 
 @dataclass(frozen=True)
 class Response:
-    """One of these.
+    """A constraint on an answer's content; exactly one kind is set.
 
     Attributes:
         schema: A JSON Schema.
-        choice: Texts, to the letter.
-        regex: The whole text matches it.
-        grammar: In Lark or GBNF; `syntax` says which, or None: GBNF if it has "::=".
+        choice: Texts, one of which the content must equal.
+        regex: A regular expression that must match the whole text.
+        grammar: A grammar in Lark or GBNF.
+        syntax: The grammar's syntax, "lark" or "gbnf". None: GBNF if it has "::=".
     """
 
     schema: Mapping[str, Any] | None = None
@@ -43,20 +44,20 @@ class Response:
 
     @property
     def name(self) -> str:
-        """Which of them it is."""
+        """The name of the attribute that is set."""
         return next(
             name for name in ("schema", "choice", "regex", "grammar") if getattr(self, name) is not None
         )
 
     def as_format(self) -> dict[str, Any]:
-        """The same as a `response_format`."""
+        """The constraint in the form of a `response_format`."""
         if self.schema is not None:
             return {"type": "json_schema", "json_schema": {"schema": dict(self.schema)}}
         made = {"type": self.name, self.name: getattr(self, self.name)}
         return made if self.syntax is None else {**made, "syntax": self.syntax}
 
     def admits(self, text: str) -> bool:
-        """Whether a finished answer is one of a choice, or matches a regex. A grammar is not read again."""
+        """Whether a finished answer is one of the choices or matches the regex; not checked for a grammar."""
         if self.choice is not None:
             return text.strip() in {one.strip() for one in self.choice}
         return self.regex is None or Matcher(parse_whole(self.regex)).matches(text)
@@ -70,7 +71,7 @@ class Response:
         grammar: str | None = None,
         syntax: str | None = None,
     ) -> Response | None:
-        """What is given; None: nothing is.
+        """Build the constraint from the argument that is given; None: none is given.
 
         Raises:
             ArgumentError: More than one is given, or one has a wrong type.
@@ -107,10 +108,10 @@ def _check_choice(choice: Any) -> None:
 
 
 def read_text(response: Response, rules: Rules) -> Node:
-    """The texts of a choice, a regex or a grammar; its rules are added to `rules`.
+    """Return the node of the texts that a choice, regex or grammar allows; its rules are added to `rules`.
 
     Raises:
-        ArgumentError: It cannot be read.
+        ArgumentError: The regex or grammar cannot be parsed.
     """
     if response.choice is not None:
         return Terminal(any_of(*map(Exactly, response.choice)))
@@ -121,10 +122,10 @@ def read_text(response: Response, rules: Rules) -> Node:
 
 
 def response_grammar(response: Response, syntax: Syntax = "lark") -> Grammar:
-    """The grammar of an answer that is only that.
+    """Build the grammar of an answer that consists only of the constrained content.
 
     Raises:
-        ArgumentError: As in `read_text`, or of `json_grammar`.
+        ArgumentError: As in `read_text` or `json_grammar`.
     """
     if response.schema is not None:
         return json_grammar(response.schema, syntax=syntax)
@@ -134,14 +135,14 @@ def response_grammar(response: Response, syntax: Syntax = "lark") -> Grammar:
 
 
 def text_node(response: Response, rules: Rules, words: Collection[str], start: Start | None) -> Node:
-    """The same without texts that are read as something other than content.
+    """Return the same node as `read_text`, without texts that would be parsed as something other than content.
 
     Args:
-        words: Markers that are known by their spelling.
-        start: How content must not begin, because calls do.
+        words: Markers that are recognized by their spelling.
+        start: The rule for beginnings that content must not have, because calls have them.
 
     Raises:
-        ArgumentError: It cannot be read, or may be read as something else.
+        ArgumentError: The regex or grammar cannot be parsed, or its texts may be parsed as something else.
     """
     node = read_text(response, rules)
     for text in response.choice or ():

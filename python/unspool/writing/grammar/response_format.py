@@ -12,17 +12,17 @@ __all__ = ["read_response_format"]
 
 
 def read_response_format(value: Any, choice: Any = None, regex: Any = None) -> Response | None:
-    """Return what the answer is kept to; None: free text.
+    """Return the constraint on the answer; None: free text.
 
     Args:
         value: As in chat completions or Responses: None, `{"type": "text"}`, `{"type": "json_object"}`, or
             `{"type": "json_schema", …}` with the schema in `json_schema.schema` or in `schema`; or a Pydantic
-            model. Beyond OpenAI's: `{"type": "choice", "choice": […]}`, `{"type": "regex", "regex": …}`, and
-            `{"type": "grammar", "grammar": …}`, with "syntax" if it shall not be guessed.
-        choice, regex: As of `Response`, instead of a value.
+            model. In addition to OpenAI's forms: `{"type": "choice", "choice": […]}`, `{"type": "regex", "regex": …}`,
+            and `{"type": "grammar", "grammar": …}`, with an optional "syntax" (otherwise it is guessed).
+        choice, regex: See `Response`; alternatives to `value`.
 
     Raises:
-        ArgumentError: The value has another form, or more than one is given.
+        ArgumentError: The value has another form, or more than one argument is given.
     """
     found = _read(value)
     if found is None or (choice is None and regex is None):

@@ -11,12 +11,12 @@ from unspool.errors import ArgumentError
 __all__ = ["Dropped", "Grammar", "Syntax", "WhiteSpace", "check_white_space"]
 
 Syntax = Literal["lark", "structural_tag", "gbnf"]
-#: In values: none but a blank after a comma or a colon; a bounded amount; or any amount.
+#: White space in values: only a space after a comma or a colon; a bounded amount; or any amount.
 WhiteSpace = Literal["compact", "bounded", "any"]
 
 
 def check_white_space(value: str) -> None:
-    """Raise ArgumentError for another value."""
+    """Raise ArgumentError if the value is not one of `WhiteSpace`."""
     if value not in get_args(WhiteSpace):
         raise ArgumentError(
             f"white_space is {value!r}; use one of {', '.join(map(repr, get_args(WhiteSpace)))}"

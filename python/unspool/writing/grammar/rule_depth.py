@@ -1,4 +1,4 @@
-"""How deep the rules of a grammar lead to one another. Engines compile them by recursion, on the caller's stack."""
+"""Limits how deep the rules of a grammar refer to one another: engines compile by recursion, on the caller's stack."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from unspool.writing.grammar.nodes import Choice, Node, Reference, Repeat, Rules
 
 __all__ = ["check_depth"]
 
-#: llguidance needs some 3 KiB of stack for a level.
+#: llguidance needs about 3 KiB of stack for each level.
 MAX_DEPTH = 1_000
 
 
 def check_depth(rules: Rules) -> None:
-    """Raise ArgumentError if an engine that compiles the rules from `start` would go too deep."""
+    """Raise ArgumentError if an engine that compiles the rules from `start` would recurse too deeply."""
     waiting, seen = [("start", 1)], set[str]()
     while waiting:
         name, depth = waiting.pop()

@@ -54,7 +54,7 @@ def merge_arrays(merger: Merging, parts: Sequence[Part], depth: int) -> Any:
 
 
 class _Items:
-    """What a schema says of a list's items. Before draft 2020-12 `items` could list the first ones."""
+    """A schema's keywords for the items of a list. Before draft 2020-12, `items` could list the first ones."""
 
     def __init__(self, part: Part) -> None:
         self._part = part

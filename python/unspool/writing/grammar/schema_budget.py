@@ -1,4 +1,4 @@
-"""Bounds on the size of a schema. Its grammar is then built and compiled in bounded time, memory and stack."""
+"""Limits on the size of a schema, so that its grammar is built and compiled in bounded time, memory and stack."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from unspool.writing.grammar.schema_prune import children, name_of
 
 __all__ = ["MAX_MEMBERS", "check_normalised", "check_source"]
 
-#: Of a schema as it is written: keywords, names and values; letters of names and values.
+#: Limits of a schema as the client wrote it: number of keywords, names and values; and of letters in names and values.
 MAX_ENTRIES = 50_000
 MAX_LETTERS = 200_000
-#: Of a schema: its properties, listed values, alternatives, and items with schemas of their own. The grammar of so
-#: many is made in a second or two.
+#: Maximum number of a schema's properties, listed values, alternatives, and items with individual schemas. The grammar
+#: for that many takes one or two seconds.
 MAX_MEMBERS = 3_000
-#: Engines compile by recursion. llguidance needs some 5 KiB of stack for a level, and a thread often has 8 MiB.
+#: Engines compile by recursion: llguidance needs about 5 KiB of stack for each level, and a thread often has 8 MiB.
 MAX_LEVELS = 400
 
 _ANNOTATIONS = frozenset({"description", "title", "$comment", "examples", "default"})
 
 
 def check_source(schema: Any) -> None:
-    """Raise ArgumentError for a schema that is too large to be read at all."""
+    """Raise ArgumentError if a schema is too large to be read at all."""
     waiting, entries, letters = [schema], 0, 0
     while waiting:
         one = waiting.pop()
@@ -47,10 +47,10 @@ def check_source(schema: Any) -> None:
 
 
 def check_normalised(root: Any, definitions: Mapping[str, Any]) -> int:
-    """The number of a schema's members.
+    """Return the number of a schema's members.
 
     Raises:
-        ArgumentError: They are too many, or its definitions lead to one another too deeply.
+        ArgumentError: There are too many, or the definitions refer to one another too deeply.
     """
     members = 0
     waiting, seen = [(root, 1)], set[str]()

@@ -19,7 +19,7 @@ __all__ = ["constant", "json_type", "merge_values"]
 
 
 def merge_values(merger: Merging, parts: Sequence[Part], types: set[str], depth: int) -> list[Any]:
-    """The values that all parts list and allow: plain ones as one `enum`, others by their parts."""
+    """Merge the values that all parts list and allow: plain values into one `enum`, others by their parts."""
     listed: dict[str, Any] | None = None
     for part in parts:
         for keyword in ("enum", "const"):
@@ -68,7 +68,7 @@ def _plain(notes: Parts, value: Any, part: Part, depth: int) -> Any:
 
 
 def _key(value: Any) -> str:
-    """Equal for values that are equal in JSON Schema: 1 and 1.0, but not 1 and true."""
+    """A key that is equal for values that are equal in JSON Schema: for 1 and 1.0, but not for 1 and true."""
     if isinstance(value, dict):
         return "{" + ",".join(f"{json.dumps(key)}:{_key(value[key])}" for key in sorted(value)) + "}"
     if isinstance(value, list):
@@ -77,7 +77,7 @@ def _key(value: Any) -> str:
 
 
 def _shortest(value: Any) -> Any:
-    """An integer without a decimal point, so that all matchers write it in the same way."""
+    """Return an integer without a decimal point, so that all matchers write it in the same way."""
     is_whole = isinstance(value, float) and value == value // 1 and abs(value) < 2**53
     return int(value) if is_whole else value
 

@@ -1,4 +1,4 @@
-"""Merges what schemas define for unnamed keys: `patternProperties` and `propertyNames`."""
+"""Merges the keywords of schemas for unnamed keys: `patternProperties` and `propertyNames`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One schema of a document; each keyword's type is checked when it is read."""
+"""Access to the keywords of a schema; each keyword's type is checked when it is read."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def types_of(part: Part) -> set[str] | None:
 
 
 def count_of(part: Part, keyword: str) -> int | None:
-    """A bound of a length or a number of items."""
+    """A keyword that bounds a length or a number of items."""
     if not part.has(keyword):
         return None
     found = part.get(keyword)

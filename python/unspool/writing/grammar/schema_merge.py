@@ -44,7 +44,7 @@ class Merger:
         self._waiting: deque[tuple[str, list[Part]]] = deque()
 
     def merge_document(self, *beside: Mapping[str, Any]) -> Node:
-        """The merged schema of the root and these; merges every definition that it needs, too."""
+        """Return the schema of the root merged with `beside`; also merge every definition that it needs."""
         root = self.merge([Part(schema, "#") for schema in (self.parts.root, *beside)], 0)
         while self._waiting:
             name, parts = self._waiting.popleft()
@@ -147,7 +147,7 @@ def _constrains(part: Part) -> bool:
 
 
 def _implies_type(part: Part, keyword: str) -> bool:
-    """Whether a schema without a type means values of the keyword's type; some formats are those of numbers."""
+    """Whether a schema without a type means values of the keyword's type. Some values of `format` mean numbers."""
     return part.has(keyword) and (keyword != "format" or has_pattern(part.get(keyword)))
 
 

@@ -86,7 +86,7 @@ class _Objects:
         return others, None
 
     def _unstated(self) -> Any:
-        """Without `additionalProperties`, an object has only its named keys, if it names any."""
+        """The default for `additionalProperties`: if an object names keys, it has no others."""
         names_some = any(part.has("properties") or part.has("patternProperties") for part in self.parts)
         is_closed = any(part.get("unevaluatedProperties") is False for part in self.parts)
         return False if is_closed or (names_some and not self.merger.more_keys) else {}

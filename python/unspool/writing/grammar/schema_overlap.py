@@ -1,4 +1,4 @@
-"""Decides whether a value may match two of several schemas; then `oneOf` differs from `anyOf`."""
+"""Decides whether a value may match two of several schemas; only then does `oneOf` differ from `anyOf`."""
 
 from __future__ import annotations
 

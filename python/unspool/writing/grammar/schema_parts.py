@@ -58,8 +58,10 @@ class Parts:
                     self.drop(part, keyword, reason)
 
     def collect(self, parts: Iterable[Part]) -> tuple[list[Part] | None, bool]:
-        """All schemas that a value must match, and whether one came from a reference; None: no value
-        matches. Each stands for itself alone: what its `allOf` and its `$ref` add is in the list."""
+        """Return all schemas that a value must match, and whether one came from a reference; None: no value matches.
+
+        The targets of `allOf` and `$ref` are entries of the list, so these keywords count as handled.
+        """
         found: dict[Any, Part] = {}
         reached = [self._add(part, found, ()) for part in parts]
         return (None if None in reached else list(found.values())), any(reached)

@@ -1,4 +1,4 @@
-"""Removes from a normalised schema what no finite value matches, and unused definitions."""
+"""Removes parts that no finite value matches, and unused definitions, from a normalised schema."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def name_of(node: Any) -> str | None:
 
 
 def children(node: Any) -> Iterator[Any]:
-    """The schemas in a schema, and its definitions."""
+    """The schemas directly in a schema, and its definitions."""
     if not isinstance(node, dict):
         return
     for keyword in _LISTS:
@@ -35,7 +35,7 @@ def children(node: Any) -> Iterator[Any]:
 
 
 def with_children(node: dict[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
-    """The schema with each schema in it changed, except definitions."""
+    """Return a copy of the schema with each schema in it changed, except definitions."""
     made = dict(node)
     for keyword in filter(node.__contains__, _LISTS):
         made[keyword] = [change(one) for one in node[keyword]]
@@ -50,7 +50,7 @@ def refuse_left_recursion(definitions: dict[str, Any]) -> None:
     """Reject definitions that refer to themselves without an object or a list in between.
 
     Raises:
-        ArgumentError: A definition does.
+        ArgumentError: There is such a definition.
     """
     direct = {
         name: [other for part in [node, *_options(node)] if (other := name_of(part)) is not None]
@@ -80,7 +80,7 @@ def _options(node: Any) -> list[Any]:
 
 
 def prune(root: Any, definitions: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """The root and its definitions, without what no finite value matches."""
+    """Return the root and its definitions, without the parts that no finite value matches."""
     known = _inhabited(definitions)
     kept = {name: _without(definitions[name], known) for name in definitions if name in known}
     root = _without(root, known) if _has_value(root, known) else False
@@ -124,7 +124,7 @@ def _inhabited(definitions: dict[str, Any]) -> set[str]:
 
 
 def _has_value(node: Any, known: set[str]) -> bool:
-    """Whether a finite value matches, assuming that some match the known definitions."""
+    """Whether a finite value matches the node, assuming that finite values match the known definitions."""
     if node is False:
         return False
     name = name_of(node)
@@ -149,7 +149,7 @@ def _has_value(node: Any, known: set[str]) -> bool:
 
 
 def _without(node: Any, known: set[str]) -> Any:
-    """A schema that some value matches, without the parts that none matches."""
+    """Return a schema without the parts that no value matches; some value must match it."""
     if not isinstance(node, dict):
         return node
     if "anyOf" in node:

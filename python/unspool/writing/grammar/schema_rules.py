@@ -42,7 +42,7 @@ def value_rules(
     """A value of a normalised schema, or of a part of one.
 
     Args:
-        root: The whole schema, to whose definitions the part refers.
+        root: The whole schema, which has the definitions.
     """
     definitions = root.get("$defs", {})
     rules.spend(check_normalised(schema, definitions))
@@ -58,7 +58,7 @@ class SchemaRules:
         self._definitions = schema.get("$defs", {})
         self._schema = schema
         self._names: dict[str, Reference] = {}
-        self._waiting: list[str] = []  # definitions whose rules are still to be made
+        self._waiting: list[str] = []  # definitions whose rules are not built yet
         spaces = {"compact": EMPTY, "bounded": written.space, "any": _ANY_SPACE}
         self._space = rules.add("space", spaces[rules.white_space])
         after = optional(Literal(" ")) if rules.white_space == "compact" else self._space
@@ -99,14 +99,14 @@ class SchemaRules:
         return Literal(self._written.null) if kind == "null" else self._any()
 
     def _definition(self, name: str) -> Node:
-        """A reference to a definition's rule. It is made later: definitions may lead to one another without end."""
+        """A reference to a definition's rule. The rule is built later, because definitions may be recursive."""
         if name not in self._names:
-            self._names[name] = self._rules.reserve("definition")  # engines limit what a rule may be called
+            self._names[name] = self._rules.reserve("definition")  # engines restrict the names of rules
             self._waiting.append(name)
         return self._names[name]
 
     def _once(self, key: str, stem: str, make: Callable[[], Node]) -> Node:
-        """A reference to a rule that is made once; it may refer to itself."""
+        """A reference to a rule that is built once; the rule may refer to itself."""
         if key not in self._names:
             rule = self._names[key] = self._rules.reserve(stem)
             self._rules.named[rule.name] = make()
@@ -154,7 +154,7 @@ class SchemaRules:
         return self._rules.add("member", self._member(other_keys(named) if named else ANY_TEXT, others))
 
     def _in_order(self, members: list[tuple[Node, bool]], other: Node | None, schema: dict[str, Any]) -> Node:
-        """Members in order, each with whether it is required; `other` may follow, repeatedly."""
+        """Members in order, each with whether it is required; `other` may follow any number of times."""
         if other is not None and not members:
             return self._repeated(other, schema.get("minProperties", 0), schema.get("maxProperties"))
         if other is not None:

@@ -18,7 +18,7 @@ from unspool.writing.grammar.schema_parts import Parts
 
 __all__ = ["LONGEST", "highest", "lowest", "merge_numbers", "merge_strings"]
 
-#: How many characters an engine counts. In xgrammar each takes a state, which scans the vocabulary.
+#: Maximum number of characters that a grammar counts. In xgrammar each needs a state, which scans the vocabulary.
 LONGEST = {"lark": 100_000, "structural_tag": 32, "gbnf": 32}
 
 _EXACT = 2**53
@@ -47,7 +47,7 @@ def merge_strings(notes: Parts, parts: Sequence[Part], longest: int) -> Any:
 
 
 def _counted(notes: Parts, parts: Sequence[Part], pattern: str, least: int, most: int | None) -> Any:
-    """A pattern with the lengths that it does not imply, if it repeats one set of characters; else without them."""
+    """A pattern. If it repeats one set of characters, it includes the lengths; else they are dropped unless implied."""
     whole = parse_pattern(pattern)
     shortest, longest = lengths(whole)
     if (longest is not None and longest < least) or (most is not None and shortest > most):
@@ -97,7 +97,7 @@ def _pattern(notes: Parts, parts: Sequence[Part], longest: int) -> Any:
 
 
 def merge_numbers(notes: Parts, parts: Sequence[Part], name: str) -> Any:
-    """A number's schema: its type, its bounds, and `multipleOf`; or the values, if these leave few."""
+    """A number's schema: its type, its bounds and `multipleOf`, or the list of values if there are few."""
     step = _step(parts)
     if step is not None and step == int(step):
         name = "integer"
@@ -126,7 +126,7 @@ def merge_numbers(notes: Parts, parts: Sequence[Part], name: str) -> Any:
 
 
 def _step(parts: Sequence[Part]) -> Decimal | None:
-    """The number whose multiples all parts allow."""
+    """The number whose multiples are allowed by all parts."""
     step: Decimal | None = None
     for part in parts:
         stated = number_of(part, "multipleOf")

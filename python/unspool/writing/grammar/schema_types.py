@@ -1,4 +1,4 @@
-"""The types that a schema allows; text between tags is written by its type."""
+"""The types that a schema allows, since the type decides how a value is written between tags."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ANY_TYPE = ("string", "number", "boolean", "object", "array", "null")
 
 
 def resolve(schema: Any, root: Any) -> Any:
-    """The schema, or the target of its `$ref`; follows at most 32 references."""
+    """Return the schema, or the target of its `$ref`, following at most 32 references."""
     for _ in range(32):
         if not isinstance(schema, Mapping) or not isinstance(schema.get("$ref"), str):
             return schema
@@ -25,7 +25,7 @@ def resolve(schema: Any, root: Any) -> Any:
 
 
 def alternatives(schema: Any, root: Any) -> list[Any]:
-    """The schemas of a union, and of the unions in it, each once; or the schema alone. References are resolved."""
+    """The schemas of a union and of nested unions, each once; else only the schema itself. References are resolved."""
     waiting, seen, found = [schema], set[int](), []
     while waiting:
         one = resolve(waiting.pop(), root)
@@ -65,7 +65,7 @@ def _type_name(value: Any) -> str:
 
 
 def only(name: str, schema: Any, root: Any) -> Any:
-    """The part of a schema with one type."""
+    """The part of a schema that allows one type."""
     parts = [_only(name, one) for one in alternatives(schema, root) if name in _types(one)]
     return parts[0] if len(parts) == 1 else {"anyOf": parts}
 

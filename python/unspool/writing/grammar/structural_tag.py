@@ -25,12 +25,12 @@ __all__ = ["to_structural_tag"]
 
 _OF_TAGS = (Token, OtherTokens, FreeText)
 
-#: xgrammar allows 100 levels of formats, and a rule takes several.
+#: Maximum number of levels of rules: xgrammar allows 100 levels of formats, and a rule needs several.
 _MAX_LEVELS = 8
 
 
 def to_structural_tag(rules: Rules) -> str:
-    """The grammar as JSON text of `{"type": "structural_tag", "format": ...}`."""
+    """Return the grammar as JSON text: `{"type": "structural_tag", "format": ...}`."""
     return json.dumps({"type": "structural_tag", "format": _Printer(rules).rule("start")}, ensure_ascii=False)
 
 
@@ -41,7 +41,7 @@ class _Printer:
         self._named: dict[str, list[str]] = {}
 
     def rule(self, name: str) -> dict[str, Any]:
-        """A rule, written out; one that is recursive, or has many levels and no tokens, becomes EBNF."""
+        """Write out a rule; a rule that is recursive, or has many levels and no tokens, becomes EBNF."""
         node = self._rules.named[name]
         reached, level_count = self._reached(node)
         if name in reached or (
@@ -51,13 +51,13 @@ class _Printer:
         return self._part(node)
 
     def _part(self, node: Node) -> dict[str, Any]:
-        """A node's tree. A repeated node has the same tree."""
+        """The tree of a node; equal nodes share a tree."""
         if node not in self._made:
             self._made[node] = self._grammar(node) if self._is_plain(node) else self._tree(node)
         return self._made[node]
 
     def _is_plain(self, node: Node) -> bool:
-        """Whether EBNF says all of it; free text is faster as `any_text`, and a literal is shorter by itself."""
+        """Whether EBNF is the best form for a node; free text is faster as `any_text`, and a literal is shorter."""
         parts = [
             *_parts(node),
             *(one for name in self._reached(node)[0] for one in _parts(self._rules.named[name])),
@@ -96,7 +96,7 @@ class _Printer:
         return {"type": "grammar", "grammar": to_ebnf(needed)}
 
     def _reached(self, node: Node) -> tuple[dict[str, None], int]:
-        """The rules that a node leads to, and over how many levels."""
+        """Return the rules that a node refers to, also indirectly, and the number of levels."""
         found: dict[str, None] = {}
         level, level_count = _references(node), 0
         while level:

@@ -1,4 +1,4 @@
-"""A vocabulary as llguidance reads it."""
+"""Converts a vocabulary for llguidance."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from unspool.core.needs import needs
 
 __all__ = ["llguidance_module", "token_trie"]
 
-# Of a text that must follow: merging takes the square of it.
+# Maximum number of bytes that are tokenized of a text that must follow; the time of merging grows with its square.
 _MOST_BYTES = 64
 
 _tries: weakref.WeakKeyDictionary[Vocabulary, Any] = weakref.WeakKeyDictionary()
@@ -20,10 +20,10 @@ _lock = threading.Lock()
 
 
 def llguidance_module() -> Any:
-    """The library.
+    """Import llguidance.
 
     Raises:
-        ImportError: It is missing.
+        ImportError: llguidance is missing.
     """
     with needs("constrain"):
         import llguidance
@@ -31,7 +31,7 @@ def llguidance_module() -> Any:
 
 
 def token_trie(vocabulary: Vocabulary) -> Any:
-    """llguidance's table of a vocabulary: it takes a second for a large one, and is kept."""
+    """Return llguidance's table of a vocabulary. It takes about a second for a large one, and is cached."""
     with _lock:
         found = _tries.get(vocabulary)
         if found is None:
@@ -40,7 +40,7 @@ def token_trie(vocabulary: Vocabulary) -> Any:
 
 
 class _Tokens:
-    """The tokens, and how a text that must follow is cut into them."""
+    """The tokens of a vocabulary, and a tokenization of text that must follow."""
 
     is_tokenizer_wrapper = True
     bos_token_id = None
@@ -51,15 +51,15 @@ class _Tokens:
         self._ids = {text: id for id, text in enumerate(self.tokens) if id not in added}
         for id, text in added.items():
             self.tokens[id] = text.encode()
-        # An id that no text has, so that the end is ours to allow.
+        # An additional end id, so that this package decides when an answer may end.
         self.eos_token_id = len(self.tokens)
         self.tokens.append(b"<end>")
         self.special_token_ids = [*added, self.eos_token_id]
 
     def __call__(self, text: str | bytes) -> list[int]:
-        """Cut the beginning of a text that must follow as byte pair encoding does, where earlier merges have lower ids.
+        """Tokenize the beginning of a text by byte pair encoding, assuming that earlier merges have lower ids.
 
-        No special token is spelled. The ids are drafts, so other tokenizers may differ.
+        Added tokens are not used. The ids are drafts, so the model's tokenizer may differ.
         """
         rest = (text.encode() if isinstance(text, str) else text)[:_MOST_BYTES]
         pieces = [bytes([byte]) for byte in rest]

@@ -1,6 +1,6 @@
-"""The objects that a tool's arguments may be, where a format writes each parameter by itself.
+"""The object schemas of a tool's arguments, for formats that write each parameter separately.
 
-Most tools have one. A schema that is a union, or a list of values, has several.
+Most tools have one object schema. A schema that is a union, or a list of values, has several.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ __all__ = ["object_variants"]
 
 
 def object_variants(schema: Mapping[str, Any]) -> tuple[list[Mapping[str, Any]], bool]:
-    """The object schemas of a normalised schema, and whether each argument that fits one of them fits the schema.
+    """Return the object schemas of a normalised schema, and whether arguments that fit one of them fit the schema.
 
-    A parser types a parameter by its name alone. So if two objects give a name other types, there is one object in
-    their place, with what each requires, and any of the schemas for each name.
+    A parser derives the type of a parameter from its name alone. So if a name has different types in two objects, one
+    object replaces all of them: it requires the keys that every object requires, and allows any of the schemas of each
+    name.
     """
     found = [one for part in alternatives(schema, schema) for one in _objects(part)]
     if len(found) == 1 and found[0] is schema:
@@ -37,7 +38,7 @@ def object_variants(schema: Mapping[str, Any]) -> tuple[list[Mapping[str, Any]],
 
 
 def _have_one_type(schemas: Sequence[Any], root: Any) -> bool:
-    """Whether a parser takes a text for the same value under each of these schemas."""
+    """Whether a parser reads a text as the same value with each of these schemas."""
     if len(schemas) == 1:
         return True
     types = {types_of(one, root) for one in schemas}
@@ -45,7 +46,7 @@ def _have_one_type(schemas: Sequence[Any], root: Any) -> bool:
 
 
 def _are_texts(schema: Mapping[str, Any]) -> bool:
-    """Whether the values of listed objects are texts: a parser reads no types from them."""
+    """Whether all values in listed objects are texts; a parser derives no types from listed objects."""
     return all(
         isinstance(member, str)
         for part in alternatives(schema, schema)
@@ -55,7 +56,7 @@ def _are_texts(schema: Mapping[str, Any]) -> bool:
 
 
 def _objects(part: Any) -> Iterator[Mapping[str, Any]]:
-    """The schema of objects, or one for each listed object."""
+    """Yield the schema itself, or a schema for each object that it lists."""
     if "enum" not in part:
         yield part
     for value in part.get("enum", ()):

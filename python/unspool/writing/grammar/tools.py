@@ -20,20 +20,20 @@ from unspool.writing.grammar.tool_variants import object_variants
 __all__ = ["Tool", "chosen_tools", "custom_text", "is_strict", "without_strict"]
 
 
-#: Of all tools together.
+#: Maximum number of members in the schemas of all tools together.
 MAX_TOOL_MEMBERS = 5_000
 
 
 @dataclass(frozen=True)
 class Tool:
-    """One tool. Its schema is one of objects."""
+    """One tool, whose schema is an object schema."""
 
     name: str
     schema: dict[str, Any]
     member_count: int = 0
-    """As of `NormalisedSchema`."""
+    """See `NormalisedSchema`."""
     text: Response | None = None
-    """What the `input` of a custom tool matches; None: any text, or it is a function."""
+    """The constraint on the `input` of a custom tool; None: any text, or the tool is a function."""
 
     @functools.cached_property
     def properties(self) -> dict[str, Any]:
@@ -48,7 +48,7 @@ class Tool:
         )
 
     def variants(self, dropped: list[Dropped]) -> list[Tool]:
-        """The tool for each object that its arguments may be; `dropped` notes that they may fit none of them."""
+        """The tool with each of its object schemas. A note is added to `dropped` if they allow more than its schema."""
         found, is_exact = self._variants
         if not is_exact:
             why = "the format writes each parameter by itself, and a parser types it by its name alone"
@@ -68,10 +68,12 @@ def chosen_tools(
     Args:
         tool_choice: "auto" and "required": all tools; otherwise the name of one.
         strict: Whether arguments follow the schema; None: yes, unless a tool has `strict: false`.
-        syntax: Of the grammar; `dropped` receives what it does not enforce.
+        syntax: The syntax of the grammar.
+        dropped: A list to which the keywords that the grammar does not enforce are added.
 
     Raises:
-        ArgumentError: There are no tools, no tool has the name `tool_choice`, two have the same name, or they are too large.
+        ArgumentError: There are no tools, no tool has the name `tool_choice`, two tools have the same name, or the
+            tools are too large.
     """
     found = [_tool(index, tool, strict, syntax, dropped) for index, tool in enumerate(read_tools(tools))]
     names = [tool.name for tool in found]
@@ -94,12 +96,12 @@ def chosen_tools(
 
 
 def is_strict(tool: Mapping[str, Any]) -> bool:
-    """Whether a tool in a request has `strict: true`, or is a custom tool whose text must match something."""
+    """Whether a tool in a request has `strict: true`, or is a custom tool with a constraint on its text."""
     return custom_text(tool) is not None or (custom_part(tool) is None and _strict(tool) is True)
 
 
 def custom_text(tool: Any) -> Response | None:
-    """What the text of a custom tool must match; None: any text, or the tool is a function."""
+    """Return the constraint on the text of a custom tool; None: any text, or the tool is a function."""
     part = custom_part(tool)
     found = None if part is None else custom_syntax(part)
     if found is None:
@@ -109,7 +111,7 @@ def custom_text(tool: Any) -> Response | None:
 
 
 def without_strict(tools: Iterable[Any] | None) -> list[Any] | None:
-    """The tools as shown to the model: as functions, and without `strict`, which is for the engine."""
+    """Return the tools as the model sees them: as functions, and without `strict`, which is meant for the engine."""
     return None if tools is None else [_without_strict(as_function(tool)) for tool in read_tools(tools)]
 
 

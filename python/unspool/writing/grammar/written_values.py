@@ -30,11 +30,11 @@ _SPACE = optional(Terminal(Repeat(characters(" ", "\n"), 1, MAX_SPACE)))
 
 
 class WrittenValues:
-    """The words and signs of a notation.
+    """The words and punctuation of a notation.
 
     Attributes:
         true: The word for true; likewise `false` and `null`.
-        space: The white space allowed around the signs.
+        space: The white space that is allowed around punctuation.
     """
 
     true: str = "true"
@@ -43,21 +43,21 @@ class WrittenValues:
     space: Node
 
     def string(self, content: Node) -> Node:
-        """A string with its quotes; the expression describes its characters."""
+        """A string with its quotes; `content` is the expression for its characters."""
         raise NotImplementedError
 
     def key(self, content: Node) -> Node:
-        """The same for an object's key."""
+        """An object's key with its quotes; `content` is the expression for its characters."""
         return self.string(content)
 
     @functools.cached_property
     def any_string(self) -> Node:
-        """A string of any characters."""
+        """A string with any characters."""
         return self.string(ANY_TEXT)
 
 
 def counted(label: Node, least: int, most: int | None) -> Automaton:
-    """A label, repeated: a state for each count."""
+    """An automaton that repeats a label, with a state for each count."""
     last = least if most is None else most
     states = [(count >= least, ((label, count + 1),)) for count in range(last)]
     end = (True, ((label, last),) if most is None else ())
@@ -73,9 +73,9 @@ class EscapedValues(WrittenValues):
     escapes: dict[str, str]
     """The escapes of characters that `plain` does not contain."""
     any_escape: Node
-    """Any of these escapes, or an escaped quote."""
+    """One of these escapes, or an escaped quote."""
     every_escape: Node
-    """Any escape of the notation, also of a character that needs none."""
+    """One escape of the notation, including escapes of characters that need none."""
     plain: Chars
     true: str = "true"
     false: str = "false"
@@ -83,7 +83,7 @@ class EscapedValues(WrittenValues):
     space: Node = _SPACE
 
     def with_string(self, any_string: Node) -> EscapedValues:
-        """The same with other strings where any characters are meant."""
+        """Return a copy with another node for strings of any characters."""
         made = copy.copy(self)
         made.__dict__["any_string"] = any_string
         return made
@@ -115,15 +115,15 @@ class EscapedValues(WrittenValues):
         return Repeat(self._escaped(content.part, mark), content.least, content.most)
 
     def unescaped(self, mark: str) -> Chars:
-        """The characters that stand as they are between these quotation marks."""
+        """The characters that need no escape between these quotation marks."""
         return characters(*(char for char in self.quotes if char != mark), *self.plain.ranges)
 
     def escaped(self, mark: str) -> tuple[str, ...]:
-        """The others."""
+        """The characters that need an escape between these quotation marks."""
         return (*self.escapes, mark)
 
     def _characters(self, found: Chars, mark: str) -> Node:
-        """The unescaped characters as one class, and an escape for each other."""
+        """The characters that need no escape, as one class, and an escape for each of the others."""
         own = self.unescaped(mark)
         plain = within(found, own)
         escaped = [char for char in self.escaped(mark) if in_set(char, found) and not in_set(char, own)]
@@ -147,7 +147,7 @@ _CONTROLS = {chr(code): f"\\u{code:04x}" for code in range(32)}
 _CONTROL = sequence(Literal("u00"), characters("01"), characters("09", "af"))
 _HEX = characters("09", "AF", "af")
 _D = characters(*"Dd")
-# Half of a surrogate pair is no text.
+# Only whole pairs: half of a surrogate pair is not text.
 _ESCAPED_PAIR = sequence(
     _D, characters("89", "AB", "ab"), _HEX, _HEX, Literal("\\u"), _D, characters("CF", "cf"), _HEX, _HEX
 )

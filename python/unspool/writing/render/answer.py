@@ -1,4 +1,4 @@
-"""Reads the message to be written from the caller's object."""
+"""Converts the caller's object to the message to be rendered."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class AnswerCall:
     Attributes:
         arguments: The call's arguments.
         text: The arguments as JSON, as given or as serialized by Python.
-        id: "" if there is none.
+        id: The call's id; "" if there is none.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Answer:
     """A message to be written.
 
     Attributes:
-        reports: The number of malformed texts that a parser has reported in it.
+        reports: The number of malformed texts that the parser reported in this message.
     """
 
     reasoning: str = ""
@@ -53,7 +53,7 @@ def read_answer(message: Message | Mapping[str, Any]) -> Answer:
         message: A parsed `Message`, or an assistant message in the form of OpenAI's API.
 
     Raises:
-        ArgumentError: It is neither, or a part has the wrong type.
+        ArgumentError: `message` is neither, or a part of it has the wrong type.
     """
     if isinstance(message, Message):
         calls = [_parsed_call(call, number) for number, call in enumerate(message.tool_calls)]

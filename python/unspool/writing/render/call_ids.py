@@ -18,7 +18,7 @@ def id_of(call: AnswerCall, index: int, shapes: Sequence[IdShape]) -> str:
 
     Args:
         index: The call's index in the message.
-        shapes: The format's shapes of ids; empty: any id is valid.
+        shapes: The format's id shapes; empty: any id is valid.
     """
     if call.id and (not shapes or any(_expression(shape, call.name).fullmatch(call.id) for shape in shapes)):
         return call.id

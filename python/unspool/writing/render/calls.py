@@ -23,7 +23,7 @@ class CallsWriter:
     Attributes:
         shape: The format's shape.
         form: The form of the calls.
-        choice: Which notation to use for each tagged value.
+        choice: The index of the notation for each tagged value.
     """
 
     shape: Shape
@@ -31,7 +31,7 @@ class CallsWriter:
     choice: int = 0
 
     def write(self, calls: Sequence[AnswerCall]) -> Written:
-        """All calls of an answer, with the markup around them."""
+        """Write all calls of an answer, with the markup around them."""
         call, section = self.form.call, self.form.section
         written = [fill(call.inside, self._values(one, index)) for index, one in enumerate(calls)]
         if call.separator is not None:
@@ -44,16 +44,15 @@ class CallsWriter:
         return body if section is None else self._in_message(calls[0].name, around(section, body))
 
     def ids(self, calls: Sequence[AnswerCall]) -> list[str]:
-        """The ids that the parser will return; empty texts if this form has none, or has them after the
-        arguments.
+        """Return the ids that the parser will return; empty texts if this form has no ids before the arguments.
 
-        A call is announced with its id before its arguments, so the parser ignores an id after them.
+        The parser emits a call's id before its arguments, so it ignores an id after them.
         """
         is_read = self.form.call.holds_id
         return [id_of(call, index, self.shape.ids) if is_read else "" for index, call in enumerate(calls)]
 
     def _in_message(self, name: str, written: Written) -> Written:
-        """Calls after the header that names the tool, if their message has one."""
+        """Put calls after the header that names the tool, if their message has one."""
         header, recipient = self.shape.header, self.form.recipient
         if header is None or not recipient or not written:
             return written
@@ -65,7 +64,7 @@ class CallsWriter:
         )
 
     def _values(self, call: AnswerCall, index: int) -> dict[str, Any]:
-        """What the holes of a call hold."""
+        """Return the text for each hole of a call."""
         holes = {item.kind: item for item in self.form.call.inside if isinstance(item, Hole)}
         values: dict[str, Any] = {
             "name": as_text(call.name),

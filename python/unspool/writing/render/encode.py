@@ -1,4 +1,4 @@
-"""Encodes a written answer: markers by id, and other text so that it never becomes a marker."""
+"""Encodes a rendered answer: markers by id, and other text so that it never becomes a marker."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def encode_written(written: Written, file: FormatSource, vocabulary: Vocabulary,
     """Encode the answer.
 
     Args:
-        encode: Encodes text without adding tokens at its beginning or end.
+        encode: A function that encodes text without adding tokens at its beginning or end.
 
     Raises:
-        ArgumentError: `encode` produces a marker or special token for text that has none.
+        ArgumentError: `encode` returned a marker or special token for text that is not one.
     """
     markers = _markers_of(file, vocabulary)
     kept = frozenset(markers.ids.values())
@@ -41,7 +41,7 @@ def encode_written(written: Written, file: FormatSource, vocabulary: Vocabulary,
 
 @dataclass(frozen=True)
 class _Markers:
-    """The tokens that text must never become: special tokens, and those that the format matches by id.
+    """The tokens that text must never become: special tokens, and tokens that the format matches by id.
 
     Attributes:
         expression: Matches the longest of them; None if there are none.
@@ -73,7 +73,7 @@ def _markers_of(file: FormatSource, vocabulary: Vocabulary) -> _Markers:
 
 
 def _stretches(written: Written, markers: _Markers) -> Iterator[tuple[str, int | None]]:
-    """The texts between marker tokens, each with the token after it; None after the last one."""
+    """Yield each text between marker tokens with the token after it; None after the last text."""
     text = ""
     for piece in written:
         begin = 0
@@ -85,7 +85,7 @@ def _stretches(written: Written, markers: _Markers) -> Iterator[tuple[str, int |
 
 
 def _apart(text: str, markers: _Markers) -> Iterator[str]:
-    """The text in parts that spell no marker: each marker is split after its first letter."""
+    """Split a text into parts that spell no marker: each marker is split after its first letter."""
     while text:
         found = next(markers.find(text), None)
         if found is None:

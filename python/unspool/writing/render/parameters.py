@@ -84,7 +84,7 @@ def _element(parameter: ParameterShape, value: Any) -> Written:
 
 
 def _nests(value: Any) -> bool:
-    """Whether a value survives as elements: an empty one would look like empty text."""
+    """Whether a value can be written as elements; an empty object or list would look like empty text."""
     if isinstance(value, Mapping):
         is_named = all(_ELEMENT_NAME.fullmatch(key) for key in value)
         return bool(value) and is_named and all(map(_nests, value.values()))

@@ -1,4 +1,4 @@
-"""Pieces of written text: the markup of a format, and the text in its holes."""
+"""Pieces of rendered text: the markup of a format, and the text in its holes."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ Written = tuple[Piece, ...]
 
 
 def as_text(text: str) -> Written:
-    """Text without markup."""
+    """Return pieces of plain text."""
     return (Piece(text, False),) if text else ()
 
 
 def text_of(written: Iterable[Piece]) -> str:
-    """The concatenated text."""
+    """Return the concatenated text of pieces."""
     return "".join(piece.text for piece in written)
 
 
 def fill(items: Sequence[Item], values: Mapping[str, Any]) -> Written:
-    """The items with their holes filled.
+    """Fill the holes of items.
 
     Args:
-        values: What each kind of hole holds; "...": the values of each item that repeats. A hole without a value is
-            empty.
+        values: The pieces for each kind of hole; under "...", the values for each repetition. A hole without a value
+            is empty.
     """
     made: list[Piece] = []
     for item in items:
@@ -60,13 +60,13 @@ def fill(items: Sequence[Item], values: Mapping[str, Any]) -> Written:
 
 
 def around(shape: TextShape, text: Written, *, is_closed: bool = True) -> Written:
-    """Text with the shape's markup around it."""
+    """Put the shape's markup around a text."""
     opener = (*markup(shape.author), *markup(shape.open))
     return (*opener, *text, *(markup(shape.close) if is_closed else ()))
 
 
 def join(parts: Iterable[Written], separator: Edge) -> Written:
-    """The parts with markup between them."""
+    """Join the parts with markup between them."""
     made: list[Piece] = []
     for number, part in enumerate(parts):
         made += [*(markup(separator) if number else ()), *part]
@@ -74,23 +74,23 @@ def join(parts: Iterable[Written], separator: Edge) -> Written:
 
 
 def markup(*edges: Edge | None) -> Written:
-    """The literals of edges, as one piece."""
+    """Return the literals of edges as one piece."""
     text = "".join(edge.literal for edge in edges if edge is not None)
     return (Piece(text, True),) if text else ()
 
 
 def without_breaks(written: Written) -> Written:
-    """The pieces without the line breaks at their beginning."""
+    """Remove the line breaks at the beginning of pieces."""
     return _without_start(written, _breaks_at_start(written))
 
 
 def without_turn(written: Written, turn: str, continues: bool) -> Written:
-    """The pieces without what the prompt has written.
+    """Remove the beginning of the pieces that is already in the prompt.
 
     Args:
         turn: The last text of the prompt.
-        continues: Whether any end of the turn is left out; otherwise all of it, so that the reasoning's opener stays
-            part of the answer.
+        continues: Whether to remove any end of the turn. False: remove only the whole turn, so that the reasoning's
+            opener stays part of the answer.
     """
     first = written[0].text if written and written[0].is_markup else ""
     ends = [turn[begin:] for begin in range(len(turn) if continues else min(1, len(turn)))]
@@ -98,9 +98,9 @@ def without_turn(written: Written, turn: str, continues: bool) -> Written:
 
 
 def after(before: Written, written: Written, is_bare: bool = False) -> Written:
-    """The pieces that follow others, without line breaks that are already there.
+    """Remove the line breaks at the beginning of `written` that `before` already ends with.
 
-    A call without an opener begins a line; the content's own line break is enough.
+    A call without an opener must begin a line; the line break at the end of the content is enough.
     """
     if not written or not written[0].is_markup:
         return written

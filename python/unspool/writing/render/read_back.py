@@ -1,4 +1,4 @@
-"""Finds the first difference between a written answer and the message that it parses to."""
+"""Finds the first difference between a rendered answer and the message that it parses to."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _SHOWN = 60
 
 
 def what_differs(answer: Answer, read: Message, exact: bool, ids: Sequence[str] = ()) -> str | None:
-    """Describe the first part that parses differently, or return None.
+    """Describe the first part that parses differently; return None if there is none.
 
     Args:
-        ids: The calls' ids as written; an empty text for a call without id.
-        exact: Whether white space at the ends of content and reasoning counts.
+        ids: The calls' ids as rendered; an empty text for a call without id.
+        exact: Whether white space at both ends of content and reasoning is compared.
     """
     if len(read.tool_calls) < len(answer.calls):
         number = len(read.tool_calls)

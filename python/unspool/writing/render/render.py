@@ -1,4 +1,4 @@
-"""Renders a message and parses it again; raises if that gives another message."""
+"""Renders a message, parses it again, and raises an error if the result is another message."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _first_right(
     make: Callable[[Written], _Output],
     vocabulary: Vocabulary | None = None,
 ) -> _Output:
-    """The first rendering of the message that parses as intended, without a prompt."""
+    """Return the first rendering that parses back to the message, without a prompt."""
     answer, schemas = _checked(file, message), compile_tools(tools)
     format, shape, difference = compile_format(file, vocabulary=vocabulary), file.shape, None
     for way in ways_of(shape, answer):
@@ -102,7 +102,7 @@ def _first_right(
 
 
 def _checked(file: FormatSource, message: Message | Mapping[str, Any]) -> Answer:
-    """The message's parts; raises if the format has no pattern for one of them."""
+    """Return the message's parts; raise ArgumentError if the format has no pattern for one of them."""
     answer = read_answer(message)
     if answer.reasoning and not file.has_reasoning:
         raise ArgumentError(f"the format '{file.name}' has no reasoning; leave it out, or use with_reasoning")

@@ -16,12 +16,12 @@ _BARE_KEY = re.compile(r"[\w.$-]+")
 
 
 def json_text(value: Any) -> str:
-    """The value as JSON."""
+    """Return the value as JSON."""
     return json.dumps(value, ensure_ascii=False)
 
 
 def literal(value: Any, quote: TextShape) -> Written:
-    """The value with bare keys, and with quotes of the format around strings."""
+    """Return the value with bare keys, and with the format's quotes around strings."""
     if isinstance(value, str):
         return around(quote, as_text(value))
     if isinstance(value, Mapping):

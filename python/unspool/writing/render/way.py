@@ -20,9 +20,9 @@ class Way:
     """One alternative for each part of an answer.
 
     Attributes:
-        reasoning, content: None: no markup around the text.
-        form: None: there are no calls.
-        choice: Index of the notation for each tagged value.
+        reasoning, content: The markup around the text; None: no markup.
+        form: The form of the calls; None: there are no calls.
+        choice: The index of the notation for each tagged value.
     """
 
     reasoning: TextShape | None
@@ -32,7 +32,7 @@ class Way:
 
 
 def ways_of(shape: Shape, answer: Answer) -> Iterator[Way]:
-    """The ways to write an answer, at most 32. The first one uses the format's first alternatives."""
+    """Return at most 32 ways to write an answer. The first one uses the format's first alternatives."""
     reasonings = shape.reasoning if answer.reasoning else shape.reasoning[:1]
     contents: tuple[TextShape | None, ...] = (None,)
     if answer.content:
@@ -45,7 +45,7 @@ def ways_of(shape: Shape, answer: Answer) -> Iterator[Way]:
 
 
 def way_of_form(shape: Shape, answer: Answer, number: int) -> Way:
-    """The way with the file's first alternatives and the given form of calls, modulo their number."""
+    """Return the way with the format's first alternatives, and the form of calls at index `number`, modulo their count."""
     first = next(ways_of(shape, answer))
     forms = shape.forms if answer.calls else ()
     return replace(first, form=forms[number % len(forms)]) if forms else first

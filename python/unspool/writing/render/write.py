@@ -1,4 +1,4 @@
-"""Writes an answer in one way; `read_back` checks the result."""
+"""Renders an answer in one way; `read_back` checks the result."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def write_answer(shape: Shape, answer: Answer, way: Way, continues: bool = False
 
 
 def _content(text: str, shape: TextShape | None, calls: str) -> Written:
-    """Write the content. If the calls after it begin with the first tags of its closer, they replace the closer: a
-    single tag may open the name of another part."""
+    """Write the content. Calls that begin with several tags of the content's closer replace the closer; one tag is
+    not enough, because it may open the name of another part."""
     if shape is None:
         return as_text(text)
     return around(shape, as_text(text), is_closed=not shape.close.is_begun_by(calls))
