@@ -1,1 +1,1 @@
-"""Formats by name: their files, which one a model writes, and learning new ones."""
+"""Formats by name: their files, detection of a model's format, and learning of new formats."""

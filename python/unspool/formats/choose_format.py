@@ -16,7 +16,7 @@ __all__ = ["TEMPLATE_NAMES", "check_format_names", "choose_format", "kept_reason
 #: The names that vLLM and SGLang use for the checkpoint's own response template.
 TEMPLATE_NAMES = ("hf", "response_template")
 
-#: Reasoning parsers of other stacks that keep the reasoning and its tags in the content, with the format of
+#: Reasoning parsers of other stacks that leave the reasoning and its tags in the content, with the format of
 #: the tags.
 _KEPT_REASONING = {"minimax_m2_append_think": "minimax_m2", "minimax-append-think": "minimax_m2"}
 
@@ -62,7 +62,7 @@ def choose_format(
 
 
 def check_format_names(format: Any, reasoning: Any = None) -> None:
-    """Raise UnknownFormatError, with near names, for a name that no format has."""
+    """Raise UnknownFormatError, with similar names, for a name that no format has."""
     is_asked_of_tokenizer = isinstance(format, str) and format.lower() in ("auto", *TEMPLATE_NAMES)
     for name in (None if is_asked_of_tokenizer else format, reasoning):
         if isinstance(name, str) and kept_reasoning_file(name) is None:
@@ -70,8 +70,8 @@ def check_format_names(format: Any, reasoning: Any = None) -> None:
 
 
 def kept_reasoning(*names: Any) -> Format | None:
-    """The format whose reasoning stays in the content, opening tag included, if one of the names requests
-    that."""
+    """Return the format whose reasoning stays in the content, opening tag included, if one of the names requests
+    that; else None."""
     for name in names:
         file = kept_reasoning_file(name) if isinstance(name, str) else None
         if file is not None:
@@ -80,7 +80,7 @@ def kept_reasoning(*names: Any) -> Format | None:
 
 
 def kept_reasoning_file(name: str) -> FormatFile | None:
-    """The format whose reasoning stays in the content under this name; None for other names."""
+    """Return the format whose reasoning stays in the content under this name; None for other names."""
     kept = _KEPT_REASONING.get(name.lower())
     return None if kept is None else get_format(kept)
 

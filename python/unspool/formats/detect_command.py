@@ -11,11 +11,11 @@ from unspool.formats.model_facts import read_model_facts
 
 __all__ = ["detected", "detected_json", "detected_text"]
 
-_MOST = 5  # other formats
+_MOST = 5  # number of other formats that are listed
 
 
 def detected(model: str) -> tuple[tuple[Detection, ...], str | None]:
-    """The formats that match a model, best first, and why only its name was compared.
+    """Return the formats that match a model, best first, and the reason if only its name was compared, else None.
 
     Raises:
         ArgumentError: No format matches, or the model cannot be read.
@@ -32,7 +32,7 @@ def detected(model: str) -> tuple[tuple[Detection, ...], str | None]:
 
 
 def detected_text(found: tuple[Detection, ...], problem: str | None, model: str) -> str:
-    """The format's name in a line of its own; then what it was decided by, and other formats."""
+    """Return the format's name on a line of its own, then the evidence for it, and other formats."""
     best = found[0]
     lines = [best.format, *(f"  decided by {item}" for item in best.evidence)]
     if problem:
@@ -53,7 +53,7 @@ def detected_text(found: tuple[Detection, ...], problem: str | None, model: str)
 
 
 def detected_json(found: tuple[Detection, ...]) -> list[dict[str, Any]]:
-    """The same as data."""
+    """Return the detected formats and their evidence as data for JSON."""
     return [
         {"format": item.format, "score": item.score, "evidence": [vars(fact) for fact in item.evidence]}
         for item in found

@@ -46,9 +46,9 @@ class Detection:
     Attributes:
         format: The format's name; "response_template" if the checkpoint has its own.
         evidence: The evidence, strongest first.
-        score: The strength of the strongest evidence: 5 response_template, 4 template or learnt, 3 tokens,
-            2 model_type, 1 name, 0 shared_type (a model_type that several families use).
-        file: The format, if it was learnt from the chat template ("learnt"). None: use `get_format`.
+        score: The strength of the strongest evidence: 5: response_template; 4: template or learnt; 3: tokens;
+            2: model_type; 1: name; 0: shared_type (a model_type that several families use).
+        file: The format itself, if it was learnt from the chat template ("learnt"). None: use `get_format`.
     """
 
     format: str
@@ -115,7 +115,7 @@ def _is_missing(path: str) -> bool:
 
 @lru_cache(64)
 def _known(model: _Model, files: tuple[FormatFile, ...]) -> tuple[Detection, ...]:
-    """The formats that match, best first; a server asks at each request."""
+    """Return the formats that match, best first. Cached, because a server asks for each request."""
     found: dict[str, tuple[tuple[int, ...], Detection]] = {}
     for file, rule in _rules(files):
         evidence, fit = _compare(rule, model)
@@ -166,7 +166,7 @@ def _look_at(source: Any) -> _Model:
         return _Model(_template_text(source))
     parts = [
         part for part in (source, getattr(source, "tokenizer", None)) if part is not None
-    ]  # of a processor
+    ]  # for a processor
     if not any(hasattr(part, key) for part in parts for key in _SOURCES):
         raise ArgumentError(
             f"{shown(source)} ({type(source).__name__}) shows nothing of its format; "
@@ -188,7 +188,7 @@ def _look_at(source: Any) -> _Model:
 
 
 def _template_text(template: Any) -> str:
-    """All templates as one text, without comments, with escapes replaced."""
+    """Return all templates as one text, without comments and with escapes replaced."""
     if isinstance(template, Mapping):
         template = list(template.values())
     if isinstance(template, (list, tuple)):
@@ -214,7 +214,7 @@ def _rules(files: tuple[FormatFile, ...]) -> Iterator[tuple[FormatFile, dict[str
 
 
 def _compare(rule: Mapping[str, Any], model: _Model) -> tuple[tuple[Evidence, ...], tuple[int, ...]]:
-    """The evidence that satisfies the rule, and which parts of the rule it satisfies."""
+    """Return the evidence that satisfies a rule, and the parts of the rule that it satisfies."""
     found: dict[Kind, list[str]] = {
         "template": _all_of(rule.get("template", ()), model.template),
         "tokens": _all_of(rule.get("tokens", ()), model.tokens),
@@ -248,13 +248,13 @@ def _key(text: str | None, separator: str) -> str:
 
 
 def _last_part(name: str | None) -> str:
-    """The model's own name in a path, a repository id, or a folder of the hub's cache."""
+    """Return the model's own name in a path, a repository id, or a folder of the hub's cache."""
     cached = re.search(r"models--(?:[^/\\]*--)?([^/\\]+)", name or "")
     return cached.group(1) if cached else re.split(r"[/\\]", (name or "").rstrip("/\\"))[-1]
 
 
 def _has_word(name: str, word: str) -> bool:
-    # A longer version is another version: "step-3" does not match "step-3.5".
+    # A longer version number is another version: "step-3" does not match "step-3.5".
     pattern = rf"(?<![a-z0-9]){re.escape(_key(word, '-'))}(?![a-z0-9]|\.\d)"
     return re.search(pattern, _key(name, "-")) is not None
 

@@ -21,12 +21,12 @@ SAMPLE_CONTENT = "Hello!"
 
 
 def reading_of(file: FormatSource) -> list[str]:
-    """The output of `unspool check`: the sentences, and a sample of the model's output."""
+    """Return the output of `unspool check`: the sentences, and a sample of the model's output."""
     return [*file.sentences, f"A sample: {sample_of(file)!r}"]
 
 
 def sample_of(file: FormatSource) -> str:
-    """An answer in the format, with reasoning, content and a call if the format has them."""
+    """Return an answer in the format, with reasoning, content and a call if the format has them."""
     name, arguments = SAMPLE_CALL
     calls = [{"name": name, "arguments": arguments}]
     content = "" if file.has_tools else SAMPLE_CONTENT

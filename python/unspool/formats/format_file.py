@@ -1,4 +1,4 @@
-"""`FormatFile`: a format with what it is used for, and the formats by name."""
+"""`FormatFile`, a format with its methods, and the registry of formats by name."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class FormatFile(FormatSource):
     `FormatFile(text, source)` reads TOML text, and `FormatFile(name=…, patterns=…)` compiles patterns.
 
     Attributes:
-        patterns: For each key, its alternatives: text as the model writes it, with holes.
+        patterns: The alternatives of each key: text as the model writes it, with holes.
         examples: Inputs with the expected results.
         example_lines: The line of each example in the file.
         detect: The rules that `unspool.detect` uses to recognize a model of this format.
@@ -57,9 +57,9 @@ class FormatFile(FormatSource):
         any_order: bool = False,
         **unknown: NoReturn,
     ) -> Grammar:
-        """Build a grammar that constrains a model to this format: an engine masks tokens that do not fit.
+        """Build a grammar that constrains a model to this format, for an engine that masks tokens that do not fit.
 
-        Everything that the grammar accepts parses to complete calls with arguments that are valid under the
+        Every output that the grammar accepts parses to complete calls with arguments that are valid under the
         tools' schemas.
 
         Args:
@@ -68,11 +68,10 @@ class FormatFile(FormatSource):
                 calls follow the reasoning. "none": no calls. Or the name of the tool that must be called.
             response_schema: The JSON Schema of the content. An answer is then one such JSON value or, if
                 calls are allowed, calls. None: content is free text.
-            choice: The content is one of these texts instead. White space at their ends may be read as markup.
-            regex: The content matches this regular expression, from its beginning to its end. It has the syntax of JSON
-                Schema's patterns.
-            response_grammar: The content matches this grammar, in Lark (from the rule `start`) or in GBNF (from
-                `root`). White space at the ends of the content may be read as markup.
+            choice: The content must be one of these texts. White space at both ends may be parsed as markup.
+            regex: The whole content must match this regular expression, in the syntax of JSON Schema's patterns.
+            response_grammar: The content must match this grammar, in Lark (from the rule `start`) or in GBNF (from
+                `root`). White space at both ends of the content may be parsed as markup.
             parallel: Whether several calls are allowed.
             reasoning: False: the grammar begins after the reasoning, for engines that apply it there. None
                 or True: it includes the reasoning; if the prompt has opened it, the answer begins inside it.
@@ -81,16 +80,16 @@ class FormatFile(FormatSource):
                 `strict` decides; True if the tool has none.
             syntax: The engine's grammar language: "lark" for llguidance; xgrammar reads it too.
             tokenizer: A tokenizer or `Vocabulary`. Markers that are tokens of it are written as tokens.
-            white_space: In objects and lists. "bounded": at most 40 blanks and line breaks at a place. "compact":
-                none but a blank after a comma or a colon. "any": no limit.
-            any_order: Whether the arguments of a call, and the keys of an object, may come in any order, if they are at
-                most 6. False: in the order of the schema.
+            white_space: White space in objects and lists. "bounded": at most 40 spaces and line breaks in one place.
+                "compact": only a space after a comma or a colon. "any": no limit.
+            any_order: Whether the arguments of a call, and the keys of an object, may come in any order if there are at
+                most 6. False: they come in the order of the schema.
 
         Raises:
             FormatError: Calls are required, and the format has none.
-            ArgumentError: There is neither a tool nor a constraint of the content, this format cannot write the name of
-                a tool or parameter, the content may hold a marker of the format or begin as a call does, `tool_choice`
-                names no tool, or another argument has an invalid value.
+            ArgumentError: There is neither a tool nor a constraint on the content, this format cannot write the name of
+                a tool or parameter, the content may contain a marker of the format or begin as a call does,
+                `tool_choice` is not the name of a tool, or another argument has an invalid value.
         """
         if unknown:
             raise unknown_option("FormatFile.grammar", min(unknown), FormatFile.grammar.__kwdefaults__ or ())
@@ -122,11 +121,11 @@ class FormatFile(FormatSource):
                 `reasoning_content` or `reasoning`, and `tool_calls` with arguments as JSON text or as a dict.
                 Ids are written if the format has them; an id that does not fit the format's style is
                 replaced.
-            tools: The request's tools. Formats that write values as bare text need them to tell `3` from
+            tools: The request's tools. Formats that write values as bare text need them to distinguish `3` from
                 `"3"`.
             continues: Whether the text continues after the format's own turn. If the turn opens the
                 reasoning, the text then begins inside it. False: the text includes the opener.
-            exact: Whether content and reasoning must keep the white space at their ends. Patterns often have
+            exact: Whether content and reasoning must keep the white space at both ends. Patterns often have
                 white space of their own there, so many formats cannot keep it.
 
         Raises:
@@ -154,12 +153,12 @@ class FormatFile(FormatSource):
 
         Args:
             vocabulary: A tokenizer or `Vocabulary`.
-            encode: Encodes text without adding tokens at the beginning or end, such as `lambda text:
-                tokenizer.encode(text, add_special_tokens=False)`.
+            encode: A function that encodes text without adding tokens at its beginning or end, such as
+                `lambda text: tokenizer.encode(text, add_special_tokens=False)`.
             message, tools, continues, exact: See `render`.
 
         Raises:
-            ArgumentError: As in `render`; or `encode` turns text into a special token.
+            ArgumentError: As in `render`; also if `encode` turns text into a special token.
             VocabularyError: The tokenizer cannot be compiled.
         """
         from unspool.writing.render.render import render_ids  # imported here because few callers need it
@@ -181,7 +180,7 @@ def get_format(name: str) -> FormatFile:
     """Return the format with this name or alias.
 
     Raises:
-        UnknownFormatError: There is none; the message suggests the nearest names.
+        UnknownFormatError: There is no such format; the message suggests the nearest names.
     """
     return _file_of(find_source(name))
 

@@ -1,4 +1,4 @@
-"""What a notebook shows of a format: its models, how it is read, and a sample in colours."""
+"""HTML of a format for notebooks: its models, how it is parsed, and a sample in colours."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["format_html"]
 
 
 def format_html(file: FormatSource) -> str:
-    """The HTML of a format."""
+    """Return the HTML of a format."""
     rows = [
         (label, escape(", ".join(texts)))
         for label, texts in (("models", file.models), ("other names", file.aliases))

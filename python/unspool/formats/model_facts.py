@@ -1,4 +1,4 @@
-"""Reads what `detect` compares from a model's folder, file or repository: no weights, and no vocabulary."""
+"""Reads the facts for `detect` from a model's folder, file or repository, but no weights and no vocabulary."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _SUFFIXES = (".json", ".jinja", ".jinja2", ".gguf", ".txt")
 
 
 def read_model_facts(model: str) -> tuple[ModelFacts, str | None]:
-    """What the files of a model say of its format, as a source for `detect`.
+    """Read the files of a model that show its format, as a source for `detect`.
 
     Args:
         model: A folder, a template file, a tokenizer_config.json or config.json, a GGUF file, or a repository's name.
 
     Returns:
-        The facts, and why only the name is known; None if files were read.
+        The facts, and the reason if only the name is known; None as the reason if files were read.
 
     Raises:
-        ArgumentError: There is no such path, or a file is damaged.
+        ArgumentError: The path does not exist, or a file is damaged.
     """
     path = Path(model)
     if path.is_dir():
@@ -51,7 +51,7 @@ def _downloaded(repository: str) -> tuple[Path | None, str]:
         return None, "its files were not read: pip install huggingface_hub"
     try:
         return Path(snapshot_download(repository, allow_patterns=_DOWNLOADED)), ""
-    except Exception as error:  # of the network, the hub, or the name
+    except Exception as error:  # raised because of the network, the hub, or the name
         return (
             None,
             f"its files were not read: {str(error).splitlines()[0] if str(error) else type(error).__name__}",
@@ -100,7 +100,7 @@ def _of_json(path: Path) -> ModelFacts:
         "_name_or_path",
     )
     facts = {key: data[key] for key in kept if data.get(key)}
-    tokens = data.get("added_tokens")  # of a tokenizer.json
+    tokens = data.get("added_tokens")  # if it is a tokenizer.json
     if isinstance(tokens, list):
         facts["added_tokens"] = [
             item["content"] for item in tokens if isinstance(item, dict) and "content" in item

@@ -45,7 +45,7 @@ def ways_of(shape: Shape, answer: Answer) -> Iterator[Way]:
 
 
 def way_of_form(shape: Shape, answer: Answer, number: int) -> Way:
-    """Return the way with the format's first alternatives, and the form of calls at index `number`, modulo their count."""
+    """Return the way with the format's first alternatives, and the form of calls `number`, modulo their count."""
     first = next(ways_of(shape, answer))
     forms = shape.forms if answer.calls else ()
     return replace(first, form=forms[number % len(forms)]) if forms else first
