@@ -1,4 +1,4 @@
-"""Integrations with other stacks: one module per host, which imports its host when it is imported itself.
+"""Integrations with other stacks: one module or package for each host, which imports the host's packages.
 
-Nothing here parses: each module passes the host's text and ids to the streamer, and converts the deltas.
+Nothing here parses: each module passes the host's text and ids to a stream, and converts the deltas.
 """

@@ -1,4 +1,4 @@
-"""What hosts do not have: a setting for `white_space`, and a compiled vocabulary."""
+"""Options that hosts do not pass: the setting for `white_space`, and a compiled vocabulary."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from unspool.errors import ArgumentError, VocabularyError
 
 __all__ = ["WHITE_SPACE", "vocabulary_of", "white_space"]
 
-#: The variable that `white_space` reads.
+#: The environment variable that `white_space` reads.
 WHITE_SPACE = "UNSPOOL_WHITE_SPACE"
 
 
 def white_space() -> WhiteSpace:
-    """The option `white_space` of `Parser`; "keep" if the variable is not set.
+    """Return the option `white_space` of `Parser`; "keep" if the environment variable is not set.
 
     Raises:
         ArgumentError: The variable has an invalid value.
@@ -32,7 +32,7 @@ def white_space() -> WhiteSpace:
 
 @functools.lru_cache(maxsize=8)
 def vocabulary_of(tokenizer: Any, logger: logging.Logger) -> Vocabulary | None:
-    """The tokenizer's vocabulary. On failure logs a warning and returns None: markers are then matched by
+    """Compile the tokenizer's vocabulary. On failure, log a warning and return None; markers are then matched by
     text."""
     try:
         return Vocabulary.from_tokenizer(tokenizer)

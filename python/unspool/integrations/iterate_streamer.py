@@ -1,4 +1,4 @@
-"""Any object with `put`, `end` and an iterator, driven by our worker."""
+"""Iterates any streamer that has `put`, `end` and an iterator, while a worker runs the model."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from unspool.generation.worker import GenerationWorker, check_timeout
 
 __all__ = ["iterate_streamer"]
 
-# How long a streamer may be silent after `generate_fn` returns: first until `end()` is called, then, if that
-# fails, until the streamer is given up.
+# Seconds for which a streamer may be silent after `generate_fn` returns: the first limit until `end()` is called, the
+# second, if `end()` fails, until the streamer is abandoned.
 _SILENCE_S = 0.03
 _LAST_SILENCE_S = 0.25
 
@@ -33,21 +33,21 @@ def iterate_streamer(
     cancel: threading.Event | None = None,
     join_grace: float = 0.02,
 ) -> Iterator[str]:
-    """Run `generate_fn` in a worker while its streamer's texts are iterated here, without empty ones.
+    """Run `generate_fn` in a worker, and iterate the texts of its streamer here, without empty ones.
 
-    The end always comes: also if `generate_fn` returns without `streamer.end()`, if `end()` raises,
-    if the streamer's own iterator blocks for ever, and at a timeout. An exception of `generate_fn` or
-    of the streamer arrives as itself, after what came before it.
+    The iteration always ends: also if `generate_fn` returns without `streamer.end()`, if `end()` raises,
+    if the streamer's own iterator blocks forever, and at a timeout. An exception of `generate_fn` or
+    of the streamer is raised unchanged, after the texts before it.
 
     Args:
-        streamer: Has `put`, `end`, and iterates texts, as transformers' `TextIteratorStreamer`.
+        streamer: An object with `put` and `end` that iterates texts, such as transformers' `TextIteratorStreamer`.
         generate_fn: Runs the model with this streamer; called in the worker, under inference mode.
         timeout: Seconds without a text until StreamTimeout is raised.
-        cancel: Set when the consumer leaves, or time is out; `generate_fn` should look at it.
-        join_grace: Seconds that leaving waits for the worker at most.
+        cancel: An event that is set when the consumer leaves or at a timeout; `generate_fn` should check it.
+        join_grace: Maximum number of seconds that leaving waits for the worker.
 
     Raises:
-        ArgumentError: An argument is unfit; at the call, before anything runs.
+        ArgumentError: An argument is invalid. Raised at the call, before anything runs.
     """
     for name in ("put", "end", "__iter__"):
         if not callable(getattr(streamer, name, None)):
@@ -59,7 +59,8 @@ def iterate_streamer(
 
 
 class _StreamerTexts(Iterator[str]):
-    """The worker runs the model; a second thread, the pump, reads the streamer, whose iterator may block."""
+    """The texts of a streamer. The worker runs the model; a second thread, the pump, reads the streamer, which may
+    block."""
 
     def __init__(
         self,
@@ -106,7 +107,7 @@ class _StreamerTexts(Iterator[str]):
         return delta.text
 
     def close(self) -> None:
-        """Ask `generate_fn` to stop; no more texts come."""
+        """Ask `generate_fn` to stop, and end the iteration."""
         self._leave()
         self._worker.join(self._join_grace)
 
@@ -122,7 +123,7 @@ class _StreamerTexts(Iterator[str]):
 
 
 def _run(generate_fn: Callable[[], Any], streamer: Any, pump: _Pump) -> None:
-    """The worker's job: the model, then the end of the streamer, which may have been forgotten."""
+    """The worker's job: run the model, then end the streamer, if `generate_fn` has not."""
     try:
         generate_fn()
     finally:
@@ -139,7 +140,7 @@ def _run(generate_fn: Callable[[], Any], streamer: Any, pump: _Pump) -> None:
 
 
 class _Pump:
-    """Reads a streamer into a channel, in a thread that dies with it."""
+    """Reads a streamer into a channel, in a daemon thread that ends with the streamer."""
 
     def __init__(self, streamer: Any, channel: DeltaChannel) -> None:
         self._streamer, self._channel = streamer, channel
@@ -151,12 +152,12 @@ class _Pump:
         self._thread.start()
 
     def wait(self) -> None:
-        """Wait until the streamer's iteration has ended, or no one wants it any more."""
+        """Wait until the streamer's iteration has ended or the consumer has left."""
         while not self._channel.is_cancelled and not self.has_ended(_SILENCE_S):
             pass
 
     def has_ended(self, silence_s: float) -> bool:
-        """Whether the streamer's iteration has ended; waits for it until it is silent for so long."""
+        """Whether the streamer's iteration has ended; waits for the end until `silence_s` pass without a text."""
         begin_s = time.monotonic()
         while self._thread.is_alive():
             rest_s = max(begin_s, self._last_s) + silence_s - time.monotonic()
@@ -173,5 +174,5 @@ class _Pump:
                     self._channel.put(Delta("content", text=str(text)))
         except (ChannelCancelledError, ChannelClosedError):
             pass
-        except BaseException as error:  # raised by the worker, at its end
+        except BaseException as error:  # the worker raises it at its end
             self.error = error

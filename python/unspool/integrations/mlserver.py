@@ -1,6 +1,6 @@
-"""unspool under MLServer: `StreamRuntime` answers in one piece or as a stream, over REST and gRPC.
+"""MLServer: `StreamRuntime` answers in one piece or as a stream, over REST and gRPC.
 
-In a model-settings.json: "implementation": "unspool.integrations.mlserver.StreamRuntime". See
+Set "implementation": "unspool.integrations.mlserver.StreamRuntime" in a model-settings.json; see
 docs/mlserver.md. MLServer reloads this module for each model. State that must survive a reload is in
 `_loaded`, and no code here relies on the identity of a class of this module.
 """
@@ -99,7 +99,7 @@ class RuntimeSettings(Record):
         self.to_options()
 
     def to_options(self) -> ServeOptions:
-        """The settings that the OpenAI routes share."""
+        """Return the settings for the OpenAI routes, which all models share."""
         given: dict[str, Any] = {name: getattr(self, name) for name in _SHARED}
         return ServeOptions(**given)
 
@@ -116,8 +116,8 @@ _CHOICES = {
 
 
 class _LoadedModels(Mapping[str, Any]):
-    """The models of all runtimes by name and by name:version; the plain name refers to the latest version
-    loaded."""
+    """The models of all runtimes, by name and by name:version. The plain name refers to the version that was loaded
+    last."""
 
     def __getitem__(self, name: str) -> Any:
         return self._by_name()[name]
@@ -189,7 +189,7 @@ class StreamRuntime(MLModel):  # type: ignore[misc]
         """Load the model in a thread; meanwhile MLServer answers /v2/health/live.
 
         Raises:
-            ArgumentError: No model is named, or the factory returns none.
+            ArgumentError: No model is named, or the factory does not return a model.
         """
         _refuse_workers(self.settings)
         self.model = await asyncio.to_thread(self._make_model, await self._find_checkpoint())
@@ -214,7 +214,8 @@ class StreamRuntime(MLModel):  # type: ignore[misc]
         """Return the whole answer: the outputs `output` (its text) and `message`, with one row per answer.
 
         Raises:
-            MLServerError: 400 for a bad request; 429; 504; 500 if the model fails.
+            MLServerError: 400 for an invalid request, 429 if too many requests wait, 504 at a timeout, 500 if the
+                model fails.
         """
         try:
             request = self._read(payload, ("output", "message"))
@@ -231,7 +232,7 @@ class StreamRuntime(MLModel):  # type: ignore[misc]
     async def predict_stream(
         self, payloads: AsyncIterator[InferenceRequest]
     ) -> AsyncGenerator[InferenceResponse, None]:
-        """Stream the answer to each request in turn; deltas that are ready together share a response.
+        """Stream the answers to the requests, one after the other; deltas that are ready together share a response.
 
         `parameters.index` counts the answers of all requests. If a client disconnects, its model stops within
         two steps.
@@ -297,7 +298,7 @@ class StreamRuntime(MLModel):  # type: ignore[misc]
         )
         try:
             return await asyncio.shield(starting)
-        except asyncio.CancelledError:  # the thread continues: cancel the stream that it starts
+        except asyncio.CancelledError:  # the thread still runs, so cancel the stream that it starts
             starting.add_done_callback(_cancel_stream)
             raise
 
@@ -357,8 +358,8 @@ class StreamRuntime(MLModel):  # type: ignore[misc]
 def _refuse_workers(settings: ModelSettings) -> None:
     """Raise if MLServer runs this model in a worker process, because workers cannot stream.
 
-    A model does not get MLServer's own settings. In the server process its workers are child processes; in a
-    worker it is this process itself.
+    MLServer does not pass its own settings to a model. In the server process, the workers are child processes; in a
+    worker, this process is one.
     """
     if settings.__dict__.get("parallel_workers") == 0:  # deprecated but still respected
         return
@@ -383,7 +384,7 @@ def _cancel_stream(started: asyncio.Future[DeltaStream]) -> None:
 
 
 def _response(line: bytes, payload: InferenceRequest) -> InferenceResponse:
-    """A response with the requested outputs, in types that its transport supports."""
+    """Build a response with the requested outputs, in types that the transport supports."""
     response = InferenceResponse.model_validate_json(line)
     wanted = {output.name for output in payload.outputs or ()}
     if wanted:
@@ -398,13 +399,13 @@ def _response(line: bytes, payload: InferenceRequest) -> InferenceResponse:
 
 
 def _is_http(payload: InferenceRequest) -> bool:
-    """Whether a request came over HTTP: its metadata then contain `host`, unlike gRPC's."""
+    """Whether a request came over HTTP: its metadata then contains `host`, unlike that of gRPC."""
     headers = payload.parameters.headers if payload.parameters else None
     return "host" in (headers or {})
 
 
 def _raised(error: Exception) -> MLServerError:
-    """The error that MLServer converts to a status. gRPC supports 400, 404 and 500 (and 422 under a wrong
+    """Return the error that MLServer converts to a status. gRPC supports 400, 404 and 500 (and 422 under a wrong
     name)."""
     sent = as_api_error(error)
     if sent.status >= 500:

@@ -29,14 +29,14 @@ def _check_choice(name: str, value: Any, choices: Sequence[Any]) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ExactRecord(Record):
-    """A record that is read with all its keys."""
+    """A record whose `from_dict` requires every key."""
 
     @classmethod
     def from_dict(cls: type[R], mapping: Mapping[str, Any]) -> R:
-        """The inverse of `to_dict`.
+        """Build a record from the result of `to_dict`.
 
         Raises:
-            TypeError: A value of another type; the message names its key.
+            TypeError: A value has the wrong type; the message names its key.
             ArgumentError: A key is missing or unknown, or a field does not accept its value.
         """
         names = [field.name for field in fields(cls)]
@@ -52,7 +52,7 @@ class PrefillGap(_ExactRecord):
 
     Raises:
         TypeError: A field is not a string.
-        ArgumentError: An unknown gap or recommendation.
+        ArgumentError: A gap or recommendation is unknown.
     """
 
     gap_id: str
@@ -94,19 +94,19 @@ def gap_inventory() -> tuple[PrefillGap, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrefillScope(_ExactRecord):
-    """Which lane a prompt took, and whether it ran in chunks; `to_dict` and `from_dict` preserve it exactly.
+    """The lane of a prompt, and whether the prompt ran in chunks; `to_dict` and `from_dict` preserve it exactly.
 
     Args:
         strategy_id: The lane; None if there is none.
-        runtime_eligible: The model can run a prompt in chunks, as far as its config shows.
-        applied: At least one chunk ran on its own (seq2seq: the source is longer than a chunk).
-        activation_reason: Why it was applied, or why not.
-        execution_boundary: What is streamed; "" without a lane.
-        attention_mask_mode: How masks are made; "" without a lane.
+        runtime_eligible: Whether the model can run a prompt in chunks, as far as its config shows.
+        applied: Whether at least one chunk ran on its own (seq2seq: whether the source is longer than a chunk).
+        activation_reason: Why chunks were or were not applied.
+        execution_boundary: The part that is streamed; "" without a lane.
+        attention_mask_mode: The way in which masks are made; "" without a lane.
         gap_inventory: See `gap_inventory()`.
 
     Raises:
-        TypeError: A field of another type.
+        TypeError: A field has the wrong type.
         ArgumentError: A field does not accept its value.
     """
 
@@ -131,17 +131,17 @@ class PrefillScope(_ExactRecord):
     def of(
         cls, strategy_id: StrategyId | None, *, eligible: bool, applied: bool, reason: str
     ) -> PrefillScope:
-        """A scope with the boundary and the mask mode of its lane."""
+        """Build a scope with the boundary and the mask mode of its lane."""
         return cls.from_report(PrefillReport(strategy_id, eligible, applied, reason))
 
     @classmethod
     def from_report(cls, report: PrefillReport) -> PrefillScope:
-        """The scope of `StreamResult.prefill`."""
+        """Build a scope from `StreamResult.prefill`."""
         values: Any = {field.name: getattr(report, field.name) for field in fields(report)}
         return cls(**{**values, **report.execution()})
 
     def metadata(self) -> dict[str, str]:
-        """Six strings for a result's metadata; those of the lane are empty without one."""
+        """Return six strings for a result's metadata; without a lane, its strings are empty."""
         return self._report().metadata()
 
     def _report(self) -> PrefillReport:
@@ -153,13 +153,13 @@ class StreamSink(Protocol):
     """Receives a stream: its status, then its texts, then the result."""
 
     def on_status(self, message: str) -> None:
-        """Receive the name of the step that now runs."""
+        """Receive the name of the step that begins."""
 
     def on_text(self, text: str) -> None:
-        """Receive a part of the answer's text; it is never empty."""
+        """Receive a part of the answer's text, which is never empty."""
 
     def on_complete(self, result: StreamResult) -> None:
-        """Receive the result. If the model fails, its exception is raised and this is not called."""
+        """Receive the result. Not called if the model fails; its exception is then raised."""
 
 
 def send_to_sink(stream: DeltaStream, sink: StreamSink) -> StreamResult:

@@ -1,4 +1,4 @@
-"""OpenTSLM's streaming interface: text for one sample, whose model inputs its class makes."""
+"""OpenTSLM's streaming interface: text for one sample, whose model inputs are built by a subclass."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class SampleGenerator(StreamGenerator):
     """A `StreamGenerator` with the methods of OpenTSLM's models. A subclass implements `encode_sample`."""
 
     def encode_sample(self, sample: Any, normalize: bool) -> Mapping[str, Any]:
-        """Turn a sample into model inputs; runs in the worker, under inference mode.
+        """Convert a sample to model inputs. Runs in the worker, under inference mode.
 
         Args:
-            sample: The prompt of `stream_prompt`, or the item in the batch of `stream_generate`.
-            normalize: Whether to scale its series.
+            sample: The prompt of `stream_prompt`, or the only item in the batch of `stream_generate`.
+            normalize: Whether to scale the sample's series.
 
         Returns:
-            Model inputs of one row: `input_ids`, or `inputs_embeds` with an `attention_mask`, ….
+            Model inputs with one row: `input_ids`, or `inputs_embeds` with an `attention_mask`, ….
         """
         raise NotImplementedError(
             f"{type(self).__name__}.encode_sample(sample, normalize) is missing: it makes model inputs of "
@@ -37,12 +37,12 @@ class SampleGenerator(StreamGenerator):
     def stream_prompt(
         self, prompt: Any, max_new_tokens: int = 1000, normalize: bool = False, **options: Any
     ) -> Generator[str, None, StreamResult]:
-        """The text for one prompt, without empty strings; the model is put into evaluation mode.
+        """Return an iterator of the text for one prompt, without empty strings. The model is put in evaluation mode.
 
         Args:
-            prompt: A prompt as of `stream`, or a sample for `encode_sample`.
+            prompt: A prompt for `stream`, or a sample for `encode_sample`.
             normalize: Passed to `encode_sample`.
-            options: As of `stream`.
+            options: See `stream`.
         """
         if normalize or not _is_prompt(prompt):
             if type(self).encode_sample is SampleGenerator.encode_sample:
@@ -53,7 +53,7 @@ class SampleGenerator(StreamGenerator):
     def stream_generate(
         self, batch: Any, max_new_tokens: int = 50, *, normalize: bool = False, **options: Any
     ) -> Generator[str, None, StreamResult]:
-        """`stream_prompt` for a batch: a sequence of exactly one prompt or sample.
+        """Call `stream_prompt` for a batch, which must be a sequence of exactly one prompt or sample.
 
         Raises:
             ArgumentError: The batch is not such a sequence.

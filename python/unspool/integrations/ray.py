@@ -1,4 +1,4 @@
-"""unspool on Ray: a Serve application that streams, and a Data stage that parses. See docs/ray.md."""
+"""Ray: a Serve application that streams, and a Data stage that parses. See docs/ray.md."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def serve_app(
         models: A function that returns models by name, as for `unspool.serve.create_app`; it runs in each
             replica. Or the models themselves, if they can be pickled.
         options: The settings of each replica. By default, `max_workers` and `max_queue` also limit how many
-            requests Ray sends to a replica and how many wait for one; `max_ongoing_requests` and
+            requests Ray sends to a replica and how many requests wait for one; `max_ongoing_requests` and
             `max_queued_requests` override that.
         name: The deployment's name.
         num_replicas: The number of replicas; "auto" with an `autoscaling_config`.
@@ -62,7 +62,7 @@ def serve_app(
         ArgumentError: `models` is neither a mapping nor a function.
         ImportError: The server's packages are missing: `pip install 'unspool[serve]'`.
     """
-    from unspool.serve import ServeOptions  # a Data job has no need of it
+    from unspool.serve import ServeOptions  # imported here because a Data job does not need it
 
     if not callable(models) and not isinstance(models, Mapping):
         raise ArgumentError(
@@ -79,9 +79,9 @@ def serve_app(
 
 
 class _ReplicaApp:
-    """An ASGI application that can be pickled, because it is created at its first call.
+    """An ASGI application that can be pickled, because it is created at the first call.
 
-    That call is the lifespan's; Ray waits for it before it sends requests.
+    The first call is that of ASGI's lifespan; Ray waits for it before it sends requests.
     """
 
     def __init__(self, models: Any, options: ServeOptions) -> None:
@@ -120,17 +120,17 @@ def parse_completions(
     map_options: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Dataset:
-    """A stage of Ray Data: completions in, messages out.
+    """Parse the completions in a Ray dataset.
 
-    It adds the columns `content`, `reasoning`, `tool_calls`, `finish_reason`, `malformed`, `dropped`,
+    The stage adds the columns `content`, `reasoning`, `tool_calls`, `finish_reason`, `malformed`, `dropped`,
     `token_counts` and `extra`; see docs/ray.md for their types. All are null if the completion is null.
 
     Args:
         dataset: The dataset with the completions; its columns are kept.
         format: As for `unspool.parse`.
         column: The column of texts, or of lists of token ids.
-        workers: The number of actors; a pair for a pool with a minimum and a maximum.
-        batch_size: How many rows are parsed per native call.
+        workers: The number of actors; or a pair, the minimum and maximum size of a pool.
+        batch_size: The number of rows that are parsed per native call.
         map_options: Further options of `Dataset.map_batches`, such as `num_cpus`.
         options: As for `CompletionParser`.
 
@@ -224,7 +224,7 @@ _COUNTS = ("content", "reasoning", "tool_calls")
 
 
 def _columns(messages: list[Message | None], as_json: bool) -> dict[str, pa.Array]:
-    """The new columns; null if there is no message."""
+    """Build the new columns; null if there is no message."""
 
     def texts(read: Callable[[Message], str | None]) -> pa.Array:
         return pa.array([m and read(m) for m in messages], pa.string())
@@ -254,7 +254,7 @@ def _json_calls(message: Message) -> str:
 
 
 def _lists(rows: list[tuple[Any, ...] | None], fields: dict[str, pa.DataType]) -> pa.Array:
-    """Lists of structs, built field by field: lists of dicts would take ten times as long."""
+    """Build lists of structs field by field, because lists of dicts would take ten times as long."""
     items = [item for row in rows for item in row or ()]
     arrays = [pa.array([getattr(item, name) for item in items], type) for name, type in fields.items()]
     ends = [0, *itertools.accumulate(len(row or ()) for row in rows)]

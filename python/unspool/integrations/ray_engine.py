@@ -1,4 +1,5 @@
-"""Ray Serve's deployments as engines: our server in front of `ray.serve.llm`, or of any that answers as vLLM's completions do."""
+"""Ray Serve deployments as engines: unspool's server in front of `ray.serve.llm`, or of any deployment that answers as
+vLLM's completions endpoint does."""
 
 from __future__ import annotations
 
@@ -20,24 +21,24 @@ from unspool.serve.engines.vllm import VLlm
 
 __all__ = ["DeploymentEngine"]
 
-# Statuses of an error that are the client's to mend.
+# Statuses of errors that the client must correct.
 _OF_THE_REQUEST = frozenset({400, 413, 422, 429})
 
 
 class DeploymentEngine(VLlm):
-    """An engine whose answers come from a deployment, through its handle. Make it in a replica, for an `EngineModel`.
+    """An engine whose answers come from a deployment, through its handle. Create it in a replica, for an `EngineModel`.
 
-    The deployment gets the body of vLLM's /v1/completions, with token ids, and gives what vLLM's server does: server-sent
-    events, singly or in lists, or their JSON. A handle's options keep a conversation at one replica, if the deployment's
-    request router heeds sessions.
+    The deployment receives the body of a request to vLLM's /v1/completions, with token ids. It returns the same as
+    vLLM's server: server-sent events, singly or in lists, or their JSON. The options of a handle keep a conversation on
+    one replica, if the deployment's request router supports sessions.
 
     Args:
-        handle: Such as `serve.get_app_handle("llm")`.
-        model: The name of the model there.
-        method: The method that answers.
-        make_request: Makes a request of a body. None: the method takes the body, a dict. For `ray.serve.llm`:
+        handle: The deployment's handle, such as `serve.get_app_handle("llm")`.
+        model: The name of the model in the deployment.
+        method: The name of the method that answers.
+        make_request: Converts a body to a request. None: the method accepts the body, a dict. For `ray.serve.llm`:
             `lambda body: CompletionRequest(**body)`, from `ray.serve.llm.openai_api_models`.
-        context_length: The most token ids of a prompt and its answer together; None: not known here.
+        context_length: Maximum number of token ids in a prompt and its answer together; None: unknown.
     """
 
     def __init__(
@@ -53,14 +54,14 @@ class DeploymentEngine(VLlm):
         self.model_name, self.context_length = model, context_length
 
     async def check_ready(self) -> None:
-        """Nothing: Ray knows which replicas answer."""
+        """Do nothing: Ray knows which replicas are ready."""
 
     def __str__(self) -> str:
         return f"deployment {self._http.name}"
 
 
 class _Handle:
-    """A handle in the place of an engine's address."""
+    """A handle that replaces an engine's HTTP connection."""
 
     def __init__(
         self, handle: Any, method: str, make_request: Callable[[dict[str, Any]], Any] | None
@@ -71,7 +72,7 @@ class _Handle:
     async def events(
         self, path: str, body: dict[str, Any], decoder: Any, headers: Mapping[str, str]
     ) -> AsyncGenerator[Any, None]:
-        """The deployment's answer, decoded. Closing the generator cancels the request."""
+        """Yield the events of the deployment's answer, decoded. Closing the generator cancels the request."""
         del path
         request = body if self._make_request is None else self._make_request(body)
         options: dict[str, Any] = {"stream": True, "method_name": self._method}
@@ -85,7 +86,7 @@ class _Handle:
                 for data in _events_of(item):
                     yield self._event(data, decoder)
         except (RayError, RayServeException) as error:
-            # A task's own error has Ray's as a base, and lists the whole traceback.
+            # Ray raises an error that is derived from the task's own error, and whose text has the whole traceback.
             cause = getattr(error, "cause", None)
             said = error if cause is None else cause
             raise EngineError(
@@ -108,11 +109,11 @@ class _Handle:
         return event
 
     async def aclose(self) -> None:
-        """Nothing: the handle is Ray's."""
+        """Do nothing: the handle belongs to Ray."""
 
 
 def _events_of(item: Any) -> list[bytes]:
-    """The JSON of what a deployment yields at a time."""
+    """Return the JSON events in one item that a deployment yields."""
     if isinstance(item, (list, tuple)):
         return [data for one in item for data in _events_of(one)]
     if isinstance(item, bytes):

@@ -24,7 +24,7 @@ __all__ = ["FormatRenderer", "ParsedAnswer", "ParsedCall", "RenderedIds"]
 
 Messages = Sequence[Mapping[str, Any]]
 Tools = Sequence[Mapping[str, Any]] | None
-#: Renders messages to token ids; arguments: messages, tools, and whether to add the generation prompt.
+#: A function that renders messages to token ids, from messages, tools, and whether to add the generation prompt.
 Template = Callable[[Messages, Tools, bool], Sequence[int]]
 
 _STATUS = {"complete": "ok", "incomplete": "unclosed_block", "malformed": "malformed_structure"}
@@ -32,7 +32,7 @@ _STATUS = {"complete": "ok", "incomplete": "unclosed_block", "malformed": "malfo
 
 @dataclass
 class RenderedIds:
-    """A conversation's token ids, with one entry each in `message_indices` (-1: none) and `sampled_mask`.
+    """A conversation's token ids, with one entry for each id in `message_indices` (-1: no message) and `sampled_mask`.
 
     `is_content` is empty, which means unknown.
     """
@@ -48,7 +48,7 @@ class RenderedIds:
 
 @dataclass
 class ParsedCall:
-    """A call of the model. `arguments` is a dict if the call is complete, otherwise the text so far."""
+    """A call of the model. `arguments` is a dict if the call is complete, else the text so far."""
 
     raw: str
     name: str
@@ -106,8 +106,7 @@ class FormatRenderer:
     ) -> RenderedIds:
         """Return a conversation's ids, and which of them the model samples.
 
-        An answer's ids are known if the template writes the answer after its own generation prompt, and ends
-        it.
+        The ids of an answer are known if the template writes it after its own generation prompt, with an end token.
         """
         ids = self.render_ids(messages, tools=tools, add_generation_prompt=add_generation_prompt)
         made = _unmarked(ids, messages)
@@ -150,7 +149,7 @@ class FormatRenderer:
     ) -> RenderedIds | None:
         """Return the next prompt, which begins with the unchanged ids; see `unspool.bridge`.
 
-        None if there is none, or no chat template. The caller then renders the whole conversation.
+        Returns None if there is no such prompt or no chat template. The caller then renders the whole conversation.
         """
         prompt, answer = list(previous_prompt_ids), list(previous_completion_ids)
         try:
@@ -214,7 +213,7 @@ class FormatRenderer:
 
 
 def _unmarked(ids: list[int], messages: Messages) -> RenderedIds:
-    """The ids of these messages, none of them marked as a message's or as sampled."""
+    """Return the ids of messages, with no id marked as a message's or as sampled."""
     roles = [message["role"] for message in messages]
     names = [message.get("name") if message["role"] == "tool" else None for message in messages]
     return RenderedIds(ids, [-1] * len(ids), [False] * len(ids), roles, names)

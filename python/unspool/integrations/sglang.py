@@ -1,6 +1,6 @@
-"""SGLang: every format as `unspool_<name>`, as a tool-call parser and a reasoning parser of its server.
+"""SGLang: every format as a tool-call parser and a reasoning parser of its server, named `unspool_<name>`.
 
-If unspool is installed next to SGLang, `sglang serve` finds them by the entry point `sglang.srt.plugins`; see
+If unspool is installed next to SGLang, `sglang serve` finds the parsers by the entry point `sglang.srt.plugins`; see
 docs/sglang.md. SGLang passes text to its parsers, so markers are matched by their spelling.
 """
 
@@ -39,23 +39,27 @@ PREFIX = "unspool_"
 
 _CALL_NOT_SENT = "A call, or the rest of one, is not sent"
 
-# A tool list that no call matches: calls are parsed, so that their ends are found, but are text.
+# A list of tools that no call matches: calls are parsed, so that their ends are found, but they become text.
 _NO_TOOL = [{"name": "\0"}]
 
 _log = logging.getLogger(__name__)
 
 
 class ToolDetector(BaseFormatDetector):  # type: ignore[misc]
-    """One answer's tool calls. A subclass per format; SGLang makes one for each answer."""
+    """Parses one answer's tool calls. Each format has a subclass; SGLang creates an instance for each answer."""
 
     format: ClassVar[FormatFile]
-    #: SGLang's own detector of the family, or None: its grammar counts where ours cannot be used.
+    #: SGLang's own detector of the family, or None. Its grammar is used if unspool's cannot be.
     own_class: ClassVar[type[BaseFormatDetector] | None] = None
-    #: SGLang's name for it: its chat endpoint makes the ids of calls by that.
+    #: The name of `own_class` in SGLang, on which the call ids of its chat endpoint depend.
     own_name: ClassVar[str] = ""
 
     def __init__(self, *, forced: Any = None, tokenizer: Any = None) -> None:
-        """`forced`: the request's tool choice, if it forces a call; SGLang may do so by a JSON schema."""
+        """Create a detector for one answer.
+
+        Args:
+            forced: The request's tool choice, if it forces a call; SGLang may do that with a JSON schema.
+        """
         super().__init__()
         self.bot_token = next((opener for call in self.format.facts.calls for opener in call.openers), "")
         self.incomplete_tool_call_indices: set[int] = set()
@@ -63,14 +67,14 @@ class ToolDetector(BaseFormatDetector):  # type: ignore[misc]
         self._tokenizer = tokenizer
         self._own = None if self.own_class is None else self.own_class()
         self._parser: Parser | None = None
-        self._pieces: list[str] = []  # of the open call's arguments
+        self._pieces: list[str] = []  # the fragments of the open call's arguments
         _fit_chat_endpoint()
 
     def has_tool_call(self, text: str) -> bool:
-        """Whether there is anything to read in the text: a call, or markup that is no content.
+        """Whether the text contains a call, or markup that is not content.
 
-        A call that stands bare is one if it is to a tool of the request, which is not known here: there a
-        bracket will do.
+        A call without markers counts only if it names a tool of the request. The tools are not known here, so a
+        bracket is enough.
         """
         bare = "".join(call.first_letters or "{[" for call in self.format.facts.calls if call.bare)
         if any(byte in text for byte in bare):
@@ -79,9 +83,10 @@ class ToolDetector(BaseFormatDetector):  # type: ignore[misc]
         return bool(message.tool_calls) or message.content != text
 
     def detect_and_parse(self, text: str, tools: list[Any]) -> StreamingParseResult:
-        """Parse a whole output. `tool_index` is the tool's place in the request, -1 if it has none.
+        """Parse a whole output. `tool_index` is the index of the tool in the request; -1 if it is not in it.
 
-        Complete calls only: a whole answer has no place for a call's state, and a client may run half of one.
+        Only complete calls are returned: a whole answer cannot express a call's state, and a client might run a call
+        that is cut off.
         """
         message = self._make_parser(tools).parse(text)
         for item in (*message.dropped, *message.malformed):
@@ -102,19 +107,19 @@ class ToolDetector(BaseFormatDetector):  # type: ignore[misc]
         return StreamingParseResult(normal_text=message.content, calls=calls)
 
     def parse_streaming_increment(self, new_text: str, tools: list[Any]) -> StreamingParseResult:
-        """Read a chunk. `tool_index` is the call's number in the answer."""
+        """Parse a chunk. `tool_index` is the index of the call in the answer."""
         if self._parser is None:
             self._parser = self._make_parser(tools, keep_message=False)
         return self._result(self._parser.parse_chunk(new_text))
 
     def finish(self, tools: list[Any]) -> StreamingParseResult:  # noqa: ARG002
-        """End the stream: what was held comes out."""
+        """End the stream and return the text and calls that were held back."""
         if self._parser is None or self._parser.is_finished:
             return StreamingParseResult()
         return self._result(self._parser.parse_chunk(None, None, "stop"))
 
     def structure_info(self) -> Callable[[str], StructureInfo]:
-        """SGLang's own, of the family's grammar."""
+        """Return the structure info of SGLang's own detector of the family."""
         if self._own is None:
             raise NotImplementedError(f"SGLang knows no grammar for the calls of {self.format.name}")
         structure_info: Callable[[str], StructureInfo] = self._own.structure_info()
@@ -135,7 +140,7 @@ class ToolDetector(BaseFormatDetector):  # type: ignore[misc]
         thinking_mode: bool = False,
         parallel_tool_calls: bool = True,
     ) -> Any:
-        """The grammar of the format's own file; SGLang's own of the family if there is none."""
+        """Return the grammar from the format's file; if there is none, that of SGLang's own detector."""
         tag = make_tag(
             self.format,
             tools or (),
@@ -153,9 +158,9 @@ class ToolDetector(BaseFormatDetector):  # type: ignore[misc]
         return None if self._own is None else self._own.get_auto_tool_call_structural_tag(*args, **kwargs)
 
     def get_required_tool_parser(self, tool_choice: Any) -> BaseFormatDetector | None:
-        """A detector for what a JSON schema forces, if SGLang knows no grammar of the family.
+        """Return a detector for calls that a JSON schema forces, if SGLang has no grammar for the family.
 
-        It reads the model's own format too, which is what a grammar of ours forces.
+        The detector also parses the model's own format, which unspool's grammars force.
         """
         is_forced = tool_choice is not None and tool_choice not in ("auto", "none")
         if not is_forced or self.supports_structural_tag():
@@ -163,7 +168,7 @@ class ToolDetector(BaseFormatDetector):  # type: ignore[misc]
         return type(self)(forced=tool_choice, tokenizer=self._tokenizer)
 
     def get_json_schema_constraint(self, tools: list[Any], tool_choice: Any, parallel: bool = True) -> Any:
-        """The schema that forces calls as a JSON list; this detector reads that."""
+        """Return the schema that forces calls as a JSON list, which this detector parses."""
         return get_json_schema_constraint(tools, tool_choice, parallel_tool_calls=parallel)
 
     def _make_parser(self, tools: Iterable[Any] | None, **options: Any) -> Parser:
@@ -180,7 +185,7 @@ class ToolDetector(BaseFormatDetector):  # type: ignore[misc]
         )
 
     def _reads_json(self, tools: list[Any] | None) -> bool:
-        """Whether a forced call may come as JSON. A bare call could be the beginning of it: then one of both."""
+        """Whether a forced call may be JSON. If calls may begin without a marker, either JSON or those are accepted."""
         if self._forced is None:
             return False
         is_bare = any(call.bare for call in self.format.facts.calls)
@@ -207,7 +212,7 @@ class ToolDetector(BaseFormatDetector):  # type: ignore[misc]
             self._note(delta)
         return StreamingParseResult(normal_text=text, calls=calls)
 
-    # What the server reads at the end: nothing is left to send, so what was read is what was sent.
+    # The server reads these fields at the end, to send the rest. Nothing is left, so both record the same arguments.
     def _note(self, delta: Delta) -> None:
         if delta.kind == "tool_call_begin":
             self._pieces = []
@@ -229,19 +234,19 @@ class ToolDetector(BaseFormatDetector):  # type: ignore[misc]
 
 
 class ReasoningDetector(BaseReasoningFormatDetector):  # type: ignore[misc]
-    """One answer's reasoning. A subclass per format; SGLang makes one for each answer.
+    """Parses one answer's reasoning. Each format has a subclass; SGLang creates an instance for each answer.
 
     Args:
-        force_reasoning: Whether the prompt has opened the reasoning; None: as the format says.
-        stream_reasoning: False: the reasoning comes in one piece, at its end.
-        continue_final_message: Whether the answer goes on from `previous_content`.
-        force_nonempty_content: Reasoning is content if the answer has no other.
-        tool_call_parser_active: Whether a tool-call parser reads the normal text: then it is everything
-            but the reasoning, markup included.
+        force_reasoning: Whether the prompt has opened the reasoning. None: the format decides.
+        stream_reasoning: False: the reasoning is emitted in one piece, at its end.
+        continue_final_message: Whether the answer continues `previous_content`.
+        force_nonempty_content: Whether reasoning becomes content if the answer has no other content.
+        tool_call_parser_active: Whether a tool-call parser reads the normal text. The normal text is then everything
+            except the reasoning, and includes markup.
     """
 
     format: ClassVar[FormatFile]
-    #: SGLang's own detector of the family, or None: it knows the tokens that its grammars watch.
+    #: SGLang's own detector of the family, or None. It knows the tokens that SGLang's grammars watch.
     own_class: ClassVar[type[BaseReasoningFormatDetector] | None] = None
 
     def __init__(
@@ -281,7 +286,7 @@ class ReasoningDetector(BaseReasoningFormatDetector):  # type: ignore[misc]
             before.parse_chunk(self.previous_content)
             self._start = "reasoning" if before.region == "reasoning" else "content"
         self._parser: Parser | None = None
-        self._held: list[str] = []  # reasoning that is not streamed
+        self._held: list[str] = []  # reasoning that is held back because it is not streamed
         self._all: list[str] | None = [] if force_nonempty_content else None
         _fit_chat_endpoint()
 
@@ -298,7 +303,7 @@ class ReasoningDetector(BaseReasoningFormatDetector):  # type: ignore[misc]
         return self._result(self._parser, self._parser.parse_chunk(new_text))
 
     def finish(self) -> ReasoningResult:
-        """End the stream: what was held comes out."""
+        """End the stream and return the text that was held back."""
         if self._parser is None or self._parser.is_finished:
             return ReasoningResult()
         result = self._result(self._parser, self._parser.parse_chunk(None, None, "stop"))
@@ -342,7 +347,7 @@ class ReasoningDetector(BaseReasoningFormatDetector):  # type: ignore[misc]
 
 
 class KeptReasoningDetector(ReasoningDetector):
-    """Reasoning that stays in the content, with the opening tag if the prompt wrote it."""
+    """Keeps the reasoning in the content, with the opening tag if it is in the prompt."""
 
     _has_begun = False
 
@@ -362,9 +367,9 @@ class KeptReasoningDetector(ReasoningDetector):
 
 
 def register() -> None:
-    """Add every format, shipped or registered, by name and alias, to SGLang's parsers.
+    """Add every format, shipped or registered, to SGLang's parsers, by name and alias.
 
-    Again for formats registered since. The checkpoint's own template is read by SGLang's own detectors.
+    Call it again after registering a format. A checkpoint's own response template is parsed by SGLang's own detectors.
 
     Raises:
         ArgumentError: `UNSPOOL_WHITE_SPACE` is neither "keep" nor "trim".
@@ -405,7 +410,7 @@ def _add(name: str, detector: type, registry: dict[str, Any], names: list[str]) 
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """SGLang's `launch_server` with our parsers, for an SGLang that loads no plug-ins."""
+    """Run SGLang's `launch_server` with these parsers, for versions of SGLang that do not load plug-ins."""
     register()
     from sglang.launch_server import run_server
     from sglang.srt.server_args import prepare_server_args
@@ -414,7 +419,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _own_name(names: Iterable[str], registry: Mapping[str, Any], base: Any) -> str:
-    """The first of a family's names by which SGLang itself has a detector of type `base`; "": none."""
+    """Return the first of a family's names under which SGLang has its own detector of type `base`; "": none."""
     for name in names:
         for spelling in (name, name.replace("_", "-"), name.replace("_", "").replace("-", "")):
             found = registry.get(spelling)
@@ -422,19 +427,19 @@ def _own_name(names: Iterable[str], registry: Mapping[str, Any], base: Any) -> s
                 continue
             if not issubclass(
                 found, ResponseTemplateToolDetector
-            ):  # such a one needs the checkpoint's template
+            ):  # that one needs the checkpoint's template
                 return spelling
     return ""
 
 
 def _has_headers(file: FormatFile) -> bool:
-    """Whether each message's header says what it is; the prompt's end then says nothing."""
+    """Whether a header names the kind of each message; the prompt's end then does not matter."""
     return any(not header.is_inline for header in file.facts.headers)
 
 
 def _fit_chat_endpoint() -> None:
-    """What SGLang's chat endpoint does for its own parsers by name, done for ours: reasoning markers that
-    are special tokens stay in the text, and calls get the ids that it makes for the family."""
+    """Patch SGLang's chat endpoint to treat these parsers as its own, which it knows by name: reasoning markers that
+    are special tokens stay in the text, and calls have the ids of the family."""
     module = sys.modules.get("sglang.srt.entrypoints.openai.serving_chat")
     chat: Any = getattr(module, "OpenAIServingChat", None)
     if chat is None or hasattr(chat, "_fits_unspool"):
@@ -460,7 +465,7 @@ def _fit_chat_endpoint() -> None:
     chat._process_tool_call_id = make_tool_call_id
 
 
-if __name__ in ("__main__", "__mp_main__"):  # the latter: its worker processes
+if __name__ in ("__main__", "__mp_main__"):  # "__mp_main__" in the worker processes
     register()
     if __name__ == "__main__":
         main()

@@ -20,12 +20,12 @@ _log = logging.getLogger(__name__)
 def make_tag(
     file: FormatFile, tools: Iterable[Any], tool_choice: Any, *, thinks: bool, parallel: bool, tokenizer: Any
 ) -> Any:
-    """Return xgrammar's `StructuralTag`, or None.
+    """Return xgrammar's `StructuralTag`, or None if there is no grammar that it can use.
 
     Args:
         thinks: Whether the constrained output includes the reasoning.
     """
-    # If messages have headers, SGLang's own parser of the family knows where its grammar begins.
+    # If messages have headers, only SGLang's own parser of the family knows where its grammar begins.
     if file.facts.headers or not _takes_tags():
         return None
     try:
@@ -56,7 +56,7 @@ def _make(
 
 
 def _takes_tags() -> bool:
-    """Whether the server's backend is xgrammar; the others only read SGLang's older tags."""
+    """Whether the server's grammar backend is xgrammar; the others accept only SGLang's older tags."""
     try:
         from sglang.srt.runtime_context import get_server_args
 

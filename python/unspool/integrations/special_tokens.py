@@ -1,4 +1,4 @@
-"""New special tokens, and room for them in the model."""
+"""Adds special tokens to a tokenizer, and room for them to the model."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ __all__ = ["add_special_tokens"]
 
 
 def add_special_tokens(model: Any, tokenizer: Any, tokens: Sequence[str]) -> int:
-    """Add special tokens to a tokenizer, and resize the model's embeddings to it.
+    """Add special tokens to a tokenizer, and resize the model's embeddings if they are too few.
 
-    New rows are not set to the mean of the old ones, which needs their values and so fails on the meta device.
+    New rows are not set to the mean of the old ones, because that needs their values and fails on the meta device.
 
     Args:
-        tokens: The tokens' texts; those that the tokenizer has already are left as they are.
+        tokens: The tokens' texts; tokens that the tokenizer already has are unchanged.
 
     Returns:
-        How many were new.
+        The number of new tokens.
     """
     if isinstance(tokens, str):
         raise ArgumentError("tokens is one string; pass a list of the tokens' texts")

@@ -103,19 +103,19 @@ class TextGeneration:
 
         Args:
             prompt: Chat messages, text or token ids, as for `unspool.generate`. A list of texts or of chats
-                is several prompts, answered one after the other.
+                consists of several prompts, which are answered one after the other.
             tools: The request's tools.
             stream: Whether to return deltas as they arrive.
             options: As for `unspool.generate`: `max_new_tokens`, `do_sample`, `timeout`, …. Also accepts
                 `return_full_text=False`, the only supported value.
 
         Returns:
-            A `Message`, or a list of them if several answers are requested (`num_return_sequences`, `n`); for
-            several prompts a list of these; with `stream` a `DeltaStream`.
+            A `Message`, or a list of them if several answers are requested (`num_return_sequences`, `n`). For
+            several prompts, a list of these. With `stream`, a `DeltaStream`.
 
         Raises:
-            ArgumentError: As in `unspool.generate`; also if several prompts are to be streamed, or if the
-                prompt is to be part of the answer.
+            ArgumentError: As in `unspool.generate`; also if `stream` is set for several prompts, or if
+                `return_full_text` is True.
         """
         if options.pop("return_full_text", None):
             raise ArgumentError(
@@ -143,7 +143,7 @@ class TextGeneration:
 
 
 def _is_prompt(item: Any) -> bool:
-    """Whether it is a prompt: a text or a list of messages, but not a message or a token id."""
+    """Whether an item is a prompt: a text or a list of messages, but not a message or a token id."""
     return isinstance(item, (str, list, tuple))
 
 
@@ -156,7 +156,7 @@ def pipeline(
     model_kwargs: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> TextGeneration:
-    """Like `transformers.pipeline` for text generation, but returns deltas or a `Message`.
+    """Create a pipeline like `transformers.pipeline` for text generation that returns deltas or a `Message`.
 
     Args:
         task: "text-generation".
@@ -169,7 +169,7 @@ def pipeline(
             ….
 
     Raises:
-        ArgumentError: The task is another one, or there is no model or no tokenizer.
+        ArgumentError: The task is not "text-generation", or there is no model or no tokenizer.
         OSError: Raised by transformers if the model is not found.
     """
     if task != "text-generation":
@@ -207,7 +207,7 @@ class _Request:
     channel: DeltaChannel
     limit: int | None
     ends: frozenset[int]
-    seen_count: int = 0  # of its token ids
+    seen_count: int = 0  # the number of its token ids that were read
 
 
 class BatchedStream(ChannelStream):
@@ -232,11 +232,11 @@ class BatchedStream(ChannelStream):
 class ContinuousBatching:
     """The requests of a transformers 5 `ContinuousBatchingManager`, each as a stream of deltas.
 
-    One thread reads the manager's results for all requests. It reads all results, so requests that are added
-    to the manager directly would lose theirs.
+    One thread reads all results of the manager, so results of requests that were added to the manager directly are
+    lost.
 
     Args:
-        manager: `model.init_continuous_batching(...)`, started; its owner stops it.
+        manager: The result of `model.init_continuous_batching(...)`, already started; its owner stops it.
         tokenizer: The model's tokenizer.
         format, reasoning: As for `Parser`.
         parser_options: Further options of `TokenStreamer` for every stream.
@@ -365,7 +365,7 @@ class ContinuousBatching:
                 self._reader.start()
 
     def _route(self) -> None:
-        """Pass each result to its request, until there are no requests."""
+        """Pass each result to its request until there are no more requests."""
         while True:
             result = self.manager.get_result(timeout=0.1)
             if result is None and not self.manager.is_running():
@@ -378,7 +378,7 @@ class ContinuousBatching:
             if request is not None:
                 try:
                     self._put(request, result)
-                except Exception as error:  # of this request; the others continue
+                except Exception as error:  # this request's error; the others continue
                     request.channel.fail(error)
                     self._end(result.request_id)
 

@@ -1,4 +1,4 @@
-"""EasyDeL's inference API: `vInference`, its configs, its results and its server, under EasyDeL's names and ours."""
+"""EasyDeL's inference API: `vInference`, its configs, results and server, under EasyDeL's names and unspool's names."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -15,14 +15,15 @@ class vInferenceApiServer(ApiServer):
 
     Args:
         inference_map: An engine, which is served under its `inference_name`, or engines by name.
-        inference_init_call: Called instead, for either, while the server already answers /liveness.
-        max_workers: How many answers are generated at a time.
+        inference_init_call: A function that returns an engine or engines by name, instead of `inference_map`. It is
+            called while the server already answers /liveness.
+        max_workers: Maximum number of answers that are generated at the same time.
         allow_parallel_workload, oai_like_processor: No effect: answers always run in threads of their own, and
-            OpenAI's content parts are always read.
-        options: As of `ApiServer`.
+            OpenAI's content parts are always accepted.
+        options: See `ApiServer`.
 
     Raises:
-        ArgumentError, TypeError: As of `ApiServer`.
+        ArgumentError, TypeError: As in `ApiServer`.
     """
 
     def __init__(

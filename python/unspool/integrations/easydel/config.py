@@ -20,14 +20,14 @@ class InferenceConfig(GenerationDefaults):
     """Settings of an engine: `GenerationDefaults` with the fields that EasyDeL adds.
 
     Attributes:
-        streaming_chunks: How many token ids one piece of a text stream covers.
-        num_return_sequences: How many answers a prompt gets. A mapping from a prefill length to a
-            count asks for fewer answers to longer prompts; see `sequence_count`.
-        partition_rules, partition_axis: JAX's sharding of the model. They have no effect on torch; they are stored
-            and compared. `to_json` accepts them if they are plain data.
+        streaming_chunks: The number of token ids for each piece of a text stream.
+        num_return_sequences: The number of answers to a prompt. A mapping from a prefill length to a number
+            requests fewer answers to longer prompts; see `sequence_count`.
+        partition_rules, partition_axis: JAX's sharding of the model. They are stored and compared, but have no effect
+            with torch. `to_json` accepts them if they are plain data.
 
     Raises:
-        TypeError: A value is of the wrong type. A bool or a float is not a count.
+        TypeError: A value has the wrong type. A bool or a float is not a count.
         ArgumentError: A count is below 1, a token id is below 0, or a collection is empty.
     """
 
@@ -56,14 +56,14 @@ class InferenceConfig(GenerationDefaults):
 
     @property
     def answer_count(self) -> int:
-        """The count for the shortest prompts."""
+        """The number of answers to the shortest prompts."""
         return self.sequence_count(0)
 
     def sequence_count(self, prefill_length: int) -> int:
         """The number of answers to a prompt of this many token ids, padding included.
 
-        With a mapping: the count of the smallest length that holds the prompt, or of the largest
-        length if none does.
+        With a mapping: the number for the smallest length that is at least the prompt's, or for the largest length if
+        all are shorter.
         """
         counts = self.num_return_sequences
         if not isinstance(counts, Mapping):
@@ -76,12 +76,12 @@ class PreCompileConfig(Record):
     """Shapes to warm up: a batch size and a prefill length, or a list of either.
 
     Attributes:
-        batch_size: Prompts in one batch, 1 or more.
-        prefill_length: Token ids of a prompt, padding included, 1 or more; None means `model_prefill_length`.
+        batch_size: The number of prompts in one batch, 1 or more.
+        prefill_length: The number of token ids in a prompt, padding included, 1 or more. None: `model_prefill_length`.
 
     Raises:
-        TypeError: A value is of the wrong type.
-        ArgumentError: A value below 1, or an empty list.
+        TypeError: A value has the wrong type.
+        ArgumentError: A value is below 1, or a list is empty.
     """
 
     batch_size: int | Sequence[int] = 1
@@ -96,7 +96,7 @@ class PreCompileConfig(Record):
                 require_at_least(key, item, 1)
 
     def expand(self) -> tuple[PreCompileConfig, ...]:
-        """One config for each shape, pairing the lists item by item; the shorter one repeats its last."""
+        """Return one config for each shape. The lists are paired item by item; the shorter repeats its last item."""
         sizes = self.batch_size if isinstance(self.batch_size, Sequence) else (self.batch_size,)
         lengths = self.prefill_length if isinstance(self.prefill_length, Sequence) else (self.prefill_length,)
         return tuple(
@@ -135,9 +135,9 @@ class PreCompileConfig(Record):
         min_prefill_length: int | None = None,
         max_prefill_length: int | None = None,
     ) -> PreCompileConfig:
-        """Prefill lengths for prompts of every size: see `power_of_two_lengths`.
+        """Build a config with prefill lengths for prompts of every size: see `power_of_two_lengths`.
 
-        `min_prefill_length` and `max_prefill_length` are EasyDeL's names of the lengths.
+        `min_prefill_length` and `max_prefill_length` are EasyDeL's names for `min_length` and `max_length`.
         """
         least = min_length if min_prefill_length is None else min_prefill_length
         most = max_length if max_prefill_length is None else max_prefill_length
@@ -145,15 +145,15 @@ class PreCompileConfig(Record):
 
 
 def power_of_two_lengths(min_length: int = 64, max_length: int = 2048) -> tuple[int, ...]:
-    """The powers of two from `min_length` to `max_length`, both included.
+    """Return the powers of two from `min_length` to `max_length`, both included.
 
     Raises:
-        TypeError: A length is no int.
-        ArgumentError: A length below 1, or no power of two between them.
+        TypeError: A length is not an int.
+        ArgumentError: A length is below 1, or there is no power of two between them.
     """
     for key, length in (("min_length", min_length), ("max_length", max_length)):
         require_count(key, length)
-    first = (min_length - 1).bit_length()  # of the first power that is not below
+    first = (min_length - 1).bit_length()  # exponent of the first power that is not below `min_length`
     lengths = tuple(1 << power for power in range(first, max_length.bit_length()))
     if not lengths:
         raise ArgumentError(f"no power of two from {min_length} to {max_length}; pass a wider range")

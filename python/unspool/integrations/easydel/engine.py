@@ -31,18 +31,18 @@ class vInference(StreamGenerator):
     """A `StreamGenerator` with the methods of EasyDeL's `vInference`.
 
     Args:
-        model, tokenizer, processor, options: As of `StreamGenerator`.
+        model, tokenizer, processor, options: See `StreamGenerator`.
         config: An `InferenceConfig`; None: its defaults.
         name: The engine's name (`inference_name`); None: "{model_type}-{size}B-{date}", such as
             "llama-8.03B-2026-11-21". The size is in billions of parameters, 0.00 if the model does not show it.
-        processor_class, generation_config, inference_name: EasyDeL's names of tokenizer or processor, config, name.
-        max_new_tokens: The limit of an answer, in place of the config's.
-        seed: The seed of every request that has none.
+        processor_class, generation_config, inference_name: EasyDeL's names for tokenizer or processor, config, name.
+        max_new_tokens: Maximum number of tokens in an answer; replaces the config's.
+        seed: The seed for requests that have none.
         input_partition_spec: JAX's sharding of the inputs; no effect.
 
     Raises:
-        ArgumentError: As of `StreamGenerator`, or the name is empty.
-        TypeError: As of `StreamGenerator`, or the name is not a str.
+        ArgumentError: As in `StreamGenerator`, or the name is empty.
+        TypeError: As in `StreamGenerator`, or the name is not a str.
     """
 
     config: InferenceConfig
@@ -82,14 +82,14 @@ class vInference(StreamGenerator):
     def generate(  # type: ignore[override]
         self, prompt: Any = None, attention_mask: Any = None, sampling_params: Sampling = None, **options: Any
     ) -> StreamResult | Generator[SampleState, None, None]:
-        """As of `StreamGenerator.generate`; or, for the ids of a tensor, EasyDeL's iteration of states.
+        """Answer a prompt as `StreamGenerator.generate` does; for a tensor of ids, return EasyDeL's iterator of states.
 
         Args:
-            prompt: As of `stream`. A tensor of ids of shape (1, n), here or as `input_ids=`, is iterated: each
-                `config.streaming_chunks` tokens yield a `SampleState`, the last one when the answer has ended.
-            attention_mask: Of the ids.
-            sampling_params: Of this request, as of `process_prompt`.
-            options: As of `stream`.
+            prompt: See `stream`. For a tensor of ids of shape (1, n), here or as `input_ids=`, the result yields a
+                `SampleState` every `config.streaming_chunks` tokens, and the last one when the answer has ended.
+            attention_mask: The attention mask of the ids.
+            sampling_params: The parameters of this request; see `process_prompt`.
+            options: See `stream`.
         """
         mask = {} if attention_mask is None else {"attention_mask": attention_mask}
         if prompt is None:
@@ -109,19 +109,20 @@ class vInference(StreamGenerator):
         output. `config.max_new_tokens` is the upper limit of a request's `max_tokens`.
 
         Args:
-            prompt: As of `stream`; or a list of texts: several prompts, one after the other.
-            sampling_params: Of this request. Fields that are None are those of `config.sampling_params`.
-            stream: False: the whole output. True: a generator of texts of `config.streaming_chunks` tokens
-                each, none of them empty, that returns the final `SampleState`; the model starts with the
+            prompt: See `stream`; or a list of texts, which are several prompts, answered one after the other.
+            sampling_params: The parameters of this request. Fields that are None default to those of
+                `config.sampling_params`.
+            stream: False: return the whole output. True: return a generator of texts of `config.streaming_chunks`
+                tokens each, none of them empty, that returns the final `SampleState`; the model starts with the
                 first `next`.
 
         Returns:
-            A `PromptOutput` or a generator; for a list of texts a list of these. In a list, an output reports its
-            prompt's failure in `error`. All other errors of the model are raised unchanged.
+            A `PromptOutput` or a generator; for a list of texts, a list of these. In a list, an output reports the
+            failure of its prompt in `error`. All other errors of the model are raised unchanged.
 
         Raises:
             TypeError: `sampling_params` is neither SamplingParams nor a mapping.
-            ArgumentError: A prompt is empty or is not a prompt, or as of `stream`; at the call.
+            ArgumentError: A prompt is empty or is not a prompt, or as in `stream`. Raised at the call.
         """
         return Requests(self, self.config, sampling_params).process(prompt, stream)
 
@@ -134,24 +135,24 @@ class vInference(StreamGenerator):
         progress_callback: ProgressCallback | None = None,
         progress: bool = False,
     ) -> Coroutine[Any, Any, list[PromptOutput]] | AsyncGenerator[PromptEvent, None]:
-        """Answer several prompts at a time; the event loop is never blocked.
+        """Answer several prompts at the same time, without blocking the event loop.
 
         Args:
-            prompts: Each as of `stream`.
-            max_concurrent_requests: The most prompts that run at a time; 0 or less: one after the other.
-            sampling_params: Of every prompt, as of `process_prompt`.
+            prompts: A sequence of prompts; see `stream`.
+            max_concurrent_requests: Maximum number of prompts that run at the same time; 0 or less: one.
+            sampling_params: The parameters for every prompt; see `process_prompt`.
             stream: False: await the list of outputs, in the order of the prompts; `error` reports a failure.
-                True: iterate events with `async for` as they arrive: (index, "text", str), as of `process_prompt`,
+                True: iterate events with `async for` as they arrive: (index, "text", str), as in `process_prompt`,
                 and after the last text of each prompt (index, "final", PromptOutput) or (index, "error", str).
                 `aclose()`, or cancelling the task, stops every model within two steps.
-            progress_callback: Called with (completed, total) after each prompt. The logger "unspool" logs its
-                exceptions.
-            progress: Whether to show a bar on standard error.
+            progress_callback: Called with (completed, total) after each prompt. Its exceptions are logged by the
+                logger "unspool".
+            progress: Whether to show a progress bar on standard error.
 
         Raises:
-            TypeError: An argument is of the wrong type; at the call.
-            ArgumentError: The sampling parameters are invalid, as of `stream`; at the call. An invalid prompt is
-                an "error" event, or the `error` of its output.
+            TypeError: An argument has the wrong type. Raised at the call.
+            ArgumentError: The sampling parameters are invalid, as in `stream`. Raised at the call. An invalid prompt
+                instead results in an "error" event, or in the `error` of its output.
         """
         requests = Requests(self, self.config, sampling_params)
         return requests.process_concurrently(
@@ -159,29 +160,29 @@ class vInference(StreamGenerator):
         )
 
     def count_tokens(self, prompt: Any, oai_like: bool = False, **options: Any) -> int:
-        """As of `StreamGenerator.count_tokens`.
+        """Count the tokens of a prompt; see `StreamGenerator.count_tokens`.
 
         Args:
-            oai_like: Join contents that are OpenAI's lists of parts ({"type": "text"}) to text first, for
+            oai_like: Whether to join contents that are OpenAI's lists of parts ({"type": "text"}) to text first, for
                 chat templates that accept only text.
             options: `tools`, `chat_template_kwargs`, `prefill`.
 
         Raises:
-            ArgumentError: As of `StreamGenerator.count_tokens`, or `oai_like` is set and a part is not text.
+            ArgumentError: As in `StreamGenerator.count_tokens`, or `oai_like` is set and a part is not text.
         """
         prompt = join_content_parts(prompt) if oai_like else prompt
         return super().count_tokens(prompt, **options)
 
     def precompile(self, config: PreCompileConfig) -> bool:
-        """Warm up: generate one token after a prompt of each shape, as a request does.
+        """Warm up the model: generate one token after a prompt of each shape, as a request does.
 
-        This pays the cost of a first run: weights are read, kernels are loaded and chosen, memory is allocated, and
+        This does the work of a first run: weights are read, kernels are loaded and chosen, memory is allocated, and
         the tables of the vocabulary and the format are built. A model under `torch.compile` compiles. Eager torch
-        compiles nothing for a shape, and no prompt is padded to one later. A batch of n is a prompt with n answers,
-        as with `n=`. A prompt longer than `prefill.chunk_tokens` runs in chunks here too.
+        compiles nothing for a shape, and later prompts are not padded to a shape. A batch of n is a prompt with n
+        answers, as with `n=`. A prompt longer than `prefill.chunk_tokens` runs in chunks here too.
 
-        Each shape runs once; concurrent callers wait for it. This method blocks: beside an event loop, call it in a
-        thread.
+        Each shape runs once; concurrent callers wait for it. This method blocks, so call it in a thread if there is an
+        event loop.
 
         Returns:
             True.
@@ -195,7 +196,7 @@ class vInference(StreamGenerator):
 
     @property
     def model_prefill_length(self) -> int:
-        """The most token ids of a prompt that leaves room for `config.max_new_tokens`.
+        """The maximum number of token ids in a prompt that leaves room for `config.max_new_tokens`.
 
         Raises:
             ArgumentError: The model's config has no number of positions.
@@ -208,7 +209,7 @@ class vInference(StreamGenerator):
         return self.shapes.shapes
 
     def choose_bucket(self, length: int) -> int | None:
-        """The smallest precompiled prefill length for this many token ids; None if all are shorter."""
+        """Return the smallest precompiled prefill length for this many token ids; None if all are shorter."""
         return self.shapes.choose_bucket(length)
 
     def fit_prompt(self, prompt: Any, too_long: TooLong = "error") -> list[int]:
@@ -219,7 +220,8 @@ class vInference(StreamGenerator):
 
         Args:
             prompt: Text, messages of text, or token ids.
-            too_long: For a longer prompt: "truncate-left" keeps its last token ids, "truncate-right" its first.
+            too_long: Handling of a longer prompt: "error" raises, "truncate-left" keeps the last token ids,
+                "truncate-right" the first.
 
         Raises:
             ArgumentError: The prompt is longer and `too_long` is "error", or cannot be cut.
@@ -230,17 +232,17 @@ class vInference(StreamGenerator):
         )
 
     def save_inference(self, directory: str | os.PathLike[str]) -> Path:
-        """Write name, config, format, reasoning, backend, prefill, parser options and precompiled shapes.
+        """Save the name, config, format, reasoning, backend, prefill, parser options and precompiled shapes.
 
-        They are one JSON file, `inference.json`, with a version. It does not contain the model, tokenizer, processor
-        or hook. A missing directory is created.
+        They are written to one JSON file, `inference.json`, with a version. It does not contain the model, tokenizer,
+        processor or hook. A missing directory is created.
 
         Returns:
-            The file.
+            The path of the file.
 
         Raises:
             ArgumentError: The format is an object that is not registered under a name.
-            TypeError: `partition_rules` or `partition_axis` of the config has no JSON form.
+            TypeError: `partition_rules` or `partition_axis` of the config cannot be expressed in JSON.
         """
         return write_inference(directory, self, self.inference_name, self.precompiled_shapes)
 
@@ -254,14 +256,14 @@ class vInference(StreamGenerator):
         *,
         hook: ConditioningHook | None = None,
     ) -> Self:
-        """Make an engine with the settings that `save_inference` wrote.
+        """Create an engine with the settings that `save_inference` wrote.
 
-        `precompiled_shapes` and `choose_bucket` know the saved shapes. `precompile` still runs each one once, since a
-        new process is not warm.
+        `precompiled_shapes` and `choose_bucket` include the saved shapes. `precompile` still runs each of them once,
+        because a new process is not warm.
 
         Raises:
             FileNotFoundError: The directory has no such file.
-            ArgumentError: The file is broken or of another version, or its format is not registered.
+            ArgumentError: The file is damaged or of another version, or its format is not registered.
         """
         file = Path(directory) / FILE_NAME
         arguments, shapes = read_inference(file)
@@ -273,7 +275,7 @@ class vInference(StreamGenerator):
         return engine
 
     def _read_length(self, length: int | None) -> int:
-        """A prefill length; None is the longest one."""
+        """Check a prefill length and return it; for None, return the longest one."""
         if length is None:
             return self.model_prefill_length
         try:
@@ -296,7 +298,7 @@ class vInference(StreamGenerator):
 
 
 def _read_name(name: str | None, model: Any) -> str:
-    """The given name, checked, or the default."""
+    """Check the given name and return it; for None, return the default."""
     if name is None:
         kind = getattr(getattr(model, "config", None), "model_type", None) or type(model).__name__.lower()
         return f"{kind}-{_parameter_count(model) / 1e9:.2f}B-{datetime.date.today().isoformat()}"

@@ -25,7 +25,7 @@ class PromptOutput(Record):
         finish_reason: "stop", "length", "tool_calls", "error" or "cancelled".
 
     Raises:
-        TypeError: A value is of the wrong type.
+        TypeError: A value has the wrong type.
         ArgumentError: A count or rate is negative or not finite.
     """
 
@@ -45,20 +45,20 @@ class SampleState(Record):
     """The progress of a generation.
 
     Attributes:
-        current_length: Token ids of the first sequence, the prompt included.
+        current_length: The number of token ids in the first sequence, the prompt included.
         sequences: The generated ids, one tuple for each sequence, without the prompt.
         running_token: The first sequence's last token id; None before the first token.
         is_sequence_finished: Whether all sequences have ended.
-        tokens_per_second: The tokens after the first of each sequence, divided by `time_spent_s`; -inf before
-            there are any. In `to_dict` and JSON, -inf is null.
+        tokens_per_second: The number of tokens after the first one of each sequence, divided by `time_spent_s`; -inf
+            if there are none yet. In `to_dict` and JSON, -inf is null.
         generated_tokens: The number of generated token ids, of all rows together; it only grows.
         padded_length: The prompt's length in token ids.
-        time_spent_s: Seconds of decoding after the first token; prefill is not included.
+        time_spent_s: Seconds of decoding after the first token, prefill excluded.
         time_to_first_token_s: Seconds from the start to the first token, prefill included; None before the first
             token.
 
     Raises:
-        TypeError: A value is of the wrong type.
+        TypeError: A value has the wrong type.
         ArgumentError: A count, rate or time is negative.
     """
 
@@ -83,7 +83,7 @@ class SampleState(Record):
 
     @classmethod
     def of(cls, source: DeltaStream | StreamResult) -> SampleState:
-        """The state of a stream, also while it runs, or of a result."""
+        """Return the state of a result, or of a stream, which may still be running."""
         result = source.result if isinstance(source, DeltaStream) else source
         sequences = tuple(choice.token_ids for choice in result.choices)
         spent_s, first_ms = result.metrics.decode_time_s, result.metrics.time_to_first_token_ms

@@ -18,10 +18,10 @@ __all__ = ["PrecompiledShapes", "prefill_length"]
 class PrecompiledShapes:
     """The shapes of an engine that have run or are running.
 
-    It holds no reference to the engine: a cycle would keep the model alive.
+    There is no reference to the engine, because a cycle would keep the model alive.
 
     Args:
-        shapes: Buckets of a saved file, which have not run in this process.
+        shapes: The shapes in a saved file, which have not run in this process.
     """
 
     def __init__(self, shapes: Sequence[tuple[int, int]] = ()) -> None:
@@ -33,7 +33,7 @@ class PrecompiledShapes:
 
     @property
     def shapes(self) -> tuple[tuple[int, int], ...]:
-        """(batch size, prefill length), in the order in which they were added."""
+        """(batch size, prefill length) of each shape, in the order in which they were added."""
         return tuple(self._shapes)
 
     def run(
@@ -42,15 +42,15 @@ class PrecompiledShapes:
         read_length: Callable[[int | None], int],
         run_shape: Callable[[int, int], None],
     ) -> bool:
-        """Run each shape of the config that has not run; wait for those that another thread runs.
+        """Run each shape of the config that has not run; wait for shapes that another thread is running.
 
         Args:
-            read_length: Checks a prefill length; of None it returns the longest one.
-            run_shape: Runs a prompt of a batch size and a prefill length.
+            read_length: A function that checks a prefill length and returns it; for None, it returns the longest one.
+            run_shape: A function that runs a prompt with a batch size and a prefill length.
         """
         if not isinstance(config, PreCompileConfig):
             raise TypeError(f"config is of type {type(config).__name__}; pass a PreCompileConfig")
-        pairs: Any = [(one.batch_size, one.prefill_length) for one in config.expand()]  # without lists
+        pairs: Any = [(one.batch_size, one.prefill_length) for one in config.expand()]  # `expand` leaves no lists
         shapes = [(size, read_length(length)) for size, length in pairs]
         key = PreCompileConfig([size for size, _ in shapes], [length for _, length in shapes]).stable_hash()
         mine: Future[bool] = Future()
@@ -75,12 +75,12 @@ class PrecompiledShapes:
         return True
 
     def choose_bucket(self, length: int) -> int | None:
-        """As of `vInference.choose_bucket`."""
+        """See `vInference.choose_bucket`."""
         return min((bucket for _, bucket in self._shapes if bucket >= length), default=None)
 
 
 def prefill_length(model: Any, max_new_tokens: int) -> int:
-    """The most token ids of a prompt after which `max_new_tokens` more fit into the model's positions.
+    """Return the maximum number of token ids in a prompt after which `max_new_tokens` more fit the model's positions.
 
     Raises:
         ArgumentError: The config has no number of positions, or `max_new_tokens` is below 1 or leaves no

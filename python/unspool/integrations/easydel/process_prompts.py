@@ -42,10 +42,10 @@ class Requests:
         engine.format_name()
 
     def check(self, prompt: Any, **options: Any) -> Start:
-        """Check this prompt and return the function that starts it.
+        """Check a prompt and return the function that starts it.
 
         Raises:
-            ArgumentError: This is not a prompt.
+            ArgumentError: The value is not a prompt.
         """
         options = {**self._options, **options}
         if self._counts_by_length:
@@ -53,7 +53,7 @@ class Requests:
         return self._engine.prepare_stream(prompt, **options)
 
     def process(self, prompt: Any, stream: bool) -> Any:
-        """As of `vInference.process_prompt`."""
+        """See `vInference.process_prompt`."""
         size = self._config.streaming_chunks
         is_list = isinstance(prompt, (list, tuple)) and len(prompt) > 0
         if not (is_list and all(isinstance(one, str) for one in prompt)):
@@ -75,7 +75,7 @@ class Requests:
         callback: ProgressCallback | None,
         shows_bar: bool,
     ) -> Coroutine[Any, Any, list[PromptOutput]] | AsyncGenerator[PromptEvent, None]:
-        """As of `vInference.process_prompts_concurrently`."""
+        """See `vInference.process_prompts_concurrently`."""
         if isinstance(prompts, (str, bytes, Mapping)) or not isinstance(prompts, Sequence):
             raise TypeError(f"prompts is of type {type(prompts).__name__}; pass a list of prompts")
         if isinstance(most, bool) or not isinstance(most, int):
@@ -126,7 +126,7 @@ def _read_output(stream: DeltaStream) -> PromptOutput:
 
 
 def _report(error: Exception, stream: DeltaStream | None) -> PromptOutput:
-    """The output of a prompt that failed, with the text before the failure."""
+    """Return the output of a prompt that failed, with the text before the failure."""
     output = PromptOutput() if stream is None else _read_output(stream)
     message = f"{type(error).__name__}: {error}"
     return output.replace(text=output.text or None, error=message, finish_reason="error")
@@ -163,7 +163,7 @@ async def _answer(
     """Run one prompt to its end. If the task is cancelled, the model stops by itself."""
     stream = None
     try:
-        # In a thread: the first stream of a tokenizer compiles its vocabulary.
+        # Start in a thread, because the first stream of a tokenizer compiles its vocabulary.
         async with await asyncio.to_thread(start) as stream:
             async with contextlib.aclosing(stream.atext(tokens_per_text)) as texts:
                 async for text in texts:

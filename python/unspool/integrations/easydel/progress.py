@@ -17,11 +17,11 @@ _log = logging.getLogger("unspool")
 
 
 class ProgressCounter:
-    """Counts completed prompts up to `total`; a context manager, which stops the bar.
+    """Counts completed prompts up to `total`. It is a context manager, whose end stops the bar.
 
     Args:
         callback: Called after each prompt. Its exceptions are logged and do not stop the count.
-        shows_bar: Whether to draw a bar on standard error.
+        shows_bar: Whether to draw a progress bar on standard error.
     """
 
     def __init__(self, total: int, callback: ProgressCallback | None = None, shows_bar: bool = False) -> None:
@@ -59,6 +59,6 @@ def _make_bar() -> Any:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    # Without auto_refresh it starts no thread; sys.stdout is not replaced.
+    # Without auto_refresh, no thread is started; these options keep sys.stdout as it is.
     redirects: Any = {"redirect_stdout": False, "redirect_stderr": False}
     return Progress(*columns, console=Console(stderr=True), auto_refresh=False, **redirects)

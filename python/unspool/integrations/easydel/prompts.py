@@ -1,4 +1,4 @@
-"""Changes prompts before an engine reads them: joins their text parts, and cuts them to a length."""
+"""Changes prompts before an engine reads them: joins their text parts, and cuts them to a maximum length."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TEXT_PARTS = ("text", "input_text")
 
 
 def join_content_parts(prompt: Any) -> Any:
-    """A prompt of `StreamGenerator.stream` whose messages have text as content.
+    """Return a prompt for `StreamGenerator.stream` in which every message has text as its content.
 
     OpenAI's lists of parts are joined without a separator.
 
@@ -47,7 +47,7 @@ def _join(parts: Sequence[Any]) -> str:
 def cut_prompt(
     prompt: Any, tokenize: Callable[[Any], list[int]], limit: Callable[[], int], too_long: TooLong
 ) -> list[int]:
-    """As of `vInference.fit_prompt`."""
+    """See `vInference.fit_prompt`."""
     if too_long not in ("error", "truncate-left", "truncate-right"):
         raise ArgumentError(f"too_long is {too_long!r}; use 'error', 'truncate-left' or 'truncate-right'")
     if _has_media(prompt):
@@ -66,7 +66,7 @@ def cut_prompt(
 
 
 def _has_media(prompt: Any) -> bool:
-    """Whether a prompt is not text or token ids alone."""
+    """Whether a prompt is more than only text or only token ids."""
     if isinstance(prompt, Mapping):
         if prompt.get("inputs_embeds") is not None:
             return True

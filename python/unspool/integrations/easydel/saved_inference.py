@@ -20,7 +20,7 @@ __all__ = ["FILE_NAME", "VERSION", "read_inference", "write_inference"]
 FILE_NAME = "inference.json"
 VERSION = 1
 
-# Format names that are resolved with the tokenizer; they name no file.
+# Format names that are resolved with the tokenizer, so there is no format file for them.
 _ASK_THE_TOKENIZER = ("auto", "hf", "response_template")
 
 _KEYS = {
@@ -31,7 +31,7 @@ _KEYS = {
 def write_inference(
     directory: str | os.PathLike[str], engine: StreamGenerator, name: str, shapes: Sequence[tuple[int, int]]
 ) -> Path:
-    """As of `vInference.save_inference`."""
+    """See `vInference.save_inference`."""
     data = {
         "version": VERSION,
         "name": name,
@@ -47,7 +47,7 @@ def write_inference(
     path = Path(directory)
     path.mkdir(parents=True, exist_ok=True)
     file = path / FILE_NAME
-    # Replaced at once: a reader sees the old file or the new one.
+    # Replaced atomically, so that a reader sees either the old file or the new one.
     fresh = file.with_name(f"{FILE_NAME}.{os.getpid()}.tmp")
     fresh.write_text(text, encoding="utf-8")
     fresh.replace(file)
@@ -55,7 +55,7 @@ def write_inference(
 
 
 def read_inference(file: Path) -> tuple[dict[str, Any], list[tuple[int, int]]]:
-    """The arguments of an engine, and its shapes. See `vInference.load_inference` for the errors."""
+    """Return the arguments of an engine, and its shapes. For the errors, see `vInference.load_inference`."""
     data = _read(file)
     try:
         config = InferenceConfig.from_dict(data["config"])
@@ -69,7 +69,7 @@ def read_inference(file: Path) -> tuple[dict[str, Any], list[tuple[int, int]]]:
         arguments = {
             **dict(data["parser_options"]),
             **{name: data[name] for name in ("name", "format", "reasoning", "backend")},
-            # None: of a model without an end token.
+            # None: the config of a model without an end token.
             "config": None if config == InferenceConfig() else config,
             "prefill": PrefillConfig.read(data["prefill"]),
         }
@@ -106,7 +106,7 @@ def _count(value: Any) -> int:
 
 
 def _format_name(format: str | FormatFile | Format) -> str:
-    """The name under which another process finds the same format."""
+    """Return the name under which another process finds the same format."""
     if isinstance(format, str):
         return format
     try:

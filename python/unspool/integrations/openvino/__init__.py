@@ -1,5 +1,5 @@
-"""OpenVINO GenAI: pipelines that return deltas and messages; a streamer and a parser for hosts that call
-GenAI."""
+"""OpenVINO GenAI: pipelines that return deltas and messages, and a streamer and a parser for hosts that call GenAI
+themselves."""
 
 from unspool.core.needs import needs
 

@@ -28,7 +28,7 @@ from unspool.streams.token_streamer import TokenStreamer
 
 __all__ = ["BatchedStream", "ContinuousBatching"]
 
-# Two requests with one id break the pipeline, so ours begin where a host's own ids rarely are.
+# Two requests with the same id break the pipeline, so these ids begin at a number that hosts rarely use.
 _request_ids = itertools.count(1 << 48)
 
 
@@ -118,7 +118,7 @@ class ContinuousBatching:
         return BatchedStream(channel, streamer, timeout=timeout)
 
     def _run(self) -> None:
-        """Step the pipeline until it has no requests; one more step frees what a cancelled request held."""
+        """Step the pipeline until it has no requests; one more step frees the memory of a cancelled request."""
         while True:
             with self._lock:
                 self._requests = [request for request in self._requests if not _has_left(request)]
@@ -128,7 +128,7 @@ class ContinuousBatching:
             try:
                 self.pipe.step()
                 is_idle = not self.pipe.has_non_finished_requests()
-            except Exception as error:  # of the pipeline: it affects all requests
+            except Exception as error:  # the pipeline's error affects all requests
                 self._end(requests, error)
                 if requests or not self._stop_if_idle():
                     continue
@@ -184,7 +184,7 @@ def _read(request: _Request) -> bool:
     except ChannelCancelledError:
         request.handle.cancel()
         return True
-    except Exception as error:  # of this request; the others continue
+    except Exception as error:  # this request's error; the others continue
         request.handle.cancel()
         request.channel.fail(error)
         return True

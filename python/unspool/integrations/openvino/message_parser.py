@@ -52,7 +52,7 @@ class MessageParser(Parser):  # type: ignore[misc]
         _kept.append(self)
 
     def parse(self, message: dict[str, Any]) -> None:
-        """Called by GenAI with the answer's text as `content`; modifies the message."""
+        """Parse a message whose `content` is the answer's text, and modify it. GenAI calls this."""
         parsed = parse(message.get("content") or "", self._format, self._tools, **self._options)
         written = parsed.to_openai()
         del written["role"]

@@ -34,7 +34,7 @@ _HEAD = 256  # characters
 
 
 def finish_reason_of(result: Any) -> str:
-    """Why an answer ended, from a GenAI result, a GenAI finish reason, or one of our own words."""
+    """Return the finish reason for a GenAI result, a GenAI finish reason, or a word of unspool."""
     if isinstance(result, str):
         return result
     reasons = getattr(result, "finish_reasons", result)
@@ -43,7 +43,7 @@ def finish_reason_of(result: Any) -> str:
 
 
 def tools_of(prompt: Any, tools: Tools) -> list[Any] | ToolSchemas | None:
-    """The request's tools; if there are none, those of a `ChatHistory`."""
+    """Return the request's tools; if there are none, those of a `ChatHistory`."""
     if tools is None and isinstance(prompt, ChatHistory):
         return prompt.get_tools() or None
     return tools if tools is None or isinstance(tools, ToolSchemas) else list(tools)
@@ -64,12 +64,12 @@ def choose_model_format(
 
 
 class Model:
-    """What all requests to a pipeline share.
+    """The parts that all requests to a pipeline share.
 
     Args:
         tokenizer: The GenAI tokenizer that renders and encodes prompts.
         vocabulary: A `Vocabulary` or another tokenizer for the ids; None: GenAI's tokenizer.
-        format, reasoning: As for `Parser`.
+        format, reasoning: See `Parser`.
         name: The model's name or path, for detection by name.
         options: Further options of `TokenStreamer` for all requests.
     """
@@ -98,7 +98,7 @@ class Model:
 
         Raises:
             ArgumentError: The prompt is empty, has more than one row, or has another type.
-            ContextLengthError: The tokenizer has truncated it.
+            ContextLengthError: The tokenizer has truncated the prompt.
         """
         if isinstance(prompt, TokenizedInputs):
             prompt = prompt.input_ids
@@ -176,11 +176,11 @@ class Model:
 
         Args:
             own: A copy of the pipeline's config; it is modified.
-            config: The request's config; replaces it.
+            config: The request's config, which replaces `own`.
             options: Fields of a config, and options of `TokenStreamer`.
 
         Raises:
-            ArgumentError: An option is neither, or cannot be combined with streaming.
+            ArgumentError: An option is unknown, or cannot be combined with streaming.
         """
         parsing = {name: value for name, value in options.items() if name in PARSER_OPTIONS}
         fields = {name: value for name, value in options.items() if name not in parsing}

@@ -22,7 +22,7 @@ __all__ = ["ChannelStreamer", "DeltaStreamer"]
 class ChannelStreamer(StreamerBase):  # type: ignore[misc]
     """Puts the ids of a running `generate` into a `TokenStreamer` with a channel.
 
-    GenAI calls it in its own thread, where an exception or a result that is not a status ends the process.
+    GenAI calls it in its own thread, where an exception, or a result that is not a status, would end the process.
     """
 
     def __init__(self, streamer: TokenStreamer, channel: DeltaChannel) -> None:
@@ -31,7 +31,7 @@ class ChannelStreamer(StreamerBase):  # type: ignore[misc]
         self._channel = channel
 
     def write(self, tokens: int | list[int]) -> StreamingStatus:
-        """Called by `generate`, with the ids of one step."""
+        """Receive the ids of one step. `generate` calls this."""
         try:
             self._streamer.put(tokens)
             if self._streamer.is_stopped:
@@ -42,13 +42,13 @@ class ChannelStreamer(StreamerBase):  # type: ignore[misc]
             return StreamingStatus.CANCEL
 
     def end(self) -> None:
-        """Called by `generate`, by default twice; it does not report why it ended."""
+        """Receive the end. `generate` calls this, by default twice, and does not report why it ended."""
 
     def finish(self, result: Any = "stop") -> None:
         """End the stream.
 
         Args:
-            result: What `generate` returned, or "stop", "length", "error" or "cancelled".
+            result: The result of `generate`, or "stop", "length", "error" or "cancelled".
         """
         with contextlib.suppress(ChannelCancelledError):
             if not self._streamer.is_finished and not self._channel.is_finished:
@@ -102,7 +102,7 @@ class DeltaStreamer(ChannelStreamer):
         self._timeout = timeout
 
     def end(self) -> None:
-        """Called by `generate`, by default twice."""
+        """Receive the end. `generate` calls this, by default twice."""
         try:
             if self._ends_with_generate:
                 self.finish()

@@ -26,11 +26,11 @@ __all__ = ["TextGeneration", "pipeline"]
 class TextGeneration:
     """A GenAI pipeline that is called with a prompt; `pipeline` creates it.
 
-    It generates one answer at a time; further calls wait. `ContinuousBatching` runs several at once.
+    It generates one answer at a time; further calls wait. `ContinuousBatching` generates several at the same time.
 
     Attributes:
         pipe: The `LLMPipeline`.
-        model: Its tokenizer, vocabulary and format.
+        model: The tokenizer, vocabulary and format.
     """
 
     def __init__(self, pipe: LLMPipeline, model: Model) -> None:
@@ -119,7 +119,7 @@ def pipeline(
     properties: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> TextGeneration:
-    """A GenAI `LLMPipeline` that returns deltas or a `Message`.
+    """Create a GenAI `LLMPipeline` that returns deltas or a `Message`.
 
     Args:
         model: An OpenVINO folder, a GGUF file, or an `LLMPipeline`.

@@ -18,7 +18,7 @@ __all__ = ["UnspoolParser"]
 
 
 class UnspoolParser(DelegatingParser):  # type: ignore[misc]
-    """Parses reasoning, content and calls with one streamer, if both parsers are ours; `register` installs
+    """Parses reasoning, content and calls with one streamer, if both parsers are unspool's; `register` installs
     it."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -34,7 +34,7 @@ class UnspoolParser(DelegatingParser):  # type: ignore[misc]
         )
 
     def set_prompt_token_ids(self, prompt_token_ids: Sequence[int]) -> None:
-        """Set the prompt of a whole answer; vLLM's `DelegatingParser` ignores it up to 0.32."""
+        """Set the prompt of a whole answer. Up to 0.32, vLLM's `DelegatingParser` ignores it."""
         super().set_prompt_token_ids(prompt_token_ids)
         if self._reasoning_parser is not None:
             self._reasoning_parser.set_prompt_token_ids(prompt_token_ids)
@@ -69,7 +69,7 @@ class UnspoolParser(DelegatingParser):  # type: ignore[misc]
         )
 
     def _numbers_calls(self, format: str | FormatFile | Format) -> bool:
-        """Whether the model's template wants ids numbered over the conversation, as Kimi's does."""
+        """Whether the model's template requires ids that are numbered through the conversation, as Kimi's does."""
         if count_history_tool_calls is None:
             return False
         file = get_format(format) if isinstance(format, str) else format
@@ -77,8 +77,8 @@ class UnspoolParser(DelegatingParser):  # type: ignore[misc]
         return is_numbered or self._stream_state.tool_call_id_type == "kimi_k2"
 
     def _id_of(self, call: Any, index: int, name: str) -> str:
-        """The call's id. Guided JSON has none: the parser counts from 0, the template over the
-        conversation."""
+        """Return the call's id. Guided JSON has no ids: the parser counts from 0, but the template counts through
+        the conversation."""
         if self._earlier_calls and call.id == f"functions.{name}:{index}":
             return f"functions.{name}:{self._earlier_calls + index}"
         return str(call.id)
@@ -90,7 +90,7 @@ class UnspoolParser(DelegatingParser):  # type: ignore[misc]
         enable_auto_tools: bool = False,
         model_output_token_ids: Sequence[int] = (),
     ) -> tuple[str | None, str | None, list[Any] | None]:
-        """Return (reasoning, content, calls) of a whole output: the accumulated stream, without incomplete
+        """Return (reasoning, content, calls) of a whole output. They equal the accumulated stream, without incomplete
         calls."""
         self._parser = self._open(request, model_output_token_ids, keep_message=True)
         feed(self._parser, model_output, model_output_token_ids, "stop")
@@ -147,7 +147,7 @@ class UnspoolParser(DelegatingParser):  # type: ignore[misc]
                 self._only_reasoning = None
 
     def count_reasoning_tokens(self, token_ids: Sequence[int]) -> int:
-        """How many of the output's tokens belong to reasoning, markers included."""
+        """Return the number of tokens in the output that belong to reasoning, markers included."""
         if self._reasoning_parser is None or self._parser is None:
             return 0
         return self._parser.message.token_counts.reasoning

@@ -16,7 +16,7 @@ logger = logging.getLogger("vllm.unspool")
 
 
 def to_message(deltas: Iterable[Delta]) -> Any:
-    """A `DeltaMessage` with all deltas of a chunk, one entry per call; None if there are none."""
+    """Return a `DeltaMessage` with all deltas of a chunk, one entry for each call; None if there are no deltas."""
     content, reasoning = "", ""
     calls: dict[int, Any] = {}
     for delta in deltas:
@@ -46,8 +46,8 @@ def _call_delta(index: int, arguments: str, name: str | None = None, **head: Any
 
 
 def whole_calls(message: Message) -> list[Any]:
-    """The complete calls. A whole answer cannot carry a call's state, and a client might run an incomplete
-    one."""
+    """Return the complete calls. A whole answer cannot express a call's state, and a client might run an incomplete
+    call."""
     for call in message.tool_calls:
         if not call.is_complete:
             logger.warning("a call is %s and not sent: %r %.200r", call.status, call.name, call.arguments)

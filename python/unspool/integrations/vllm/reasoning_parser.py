@@ -37,7 +37,7 @@ _WINDOW = 32
 
 
 class UnspoolReasoningParser(EngineReasoningParser):  # type: ignore[misc]
-    """Splits reasoning from the rest, which another parser reads for calls. One format each: see
+    """Splits reasoning from the rest, which another parser reads for calls. Each format has a subclass: see
     `register`."""
 
     engine_based_streaming = True
@@ -48,7 +48,7 @@ class UnspoolReasoningParser(EngineReasoningParser):  # type: ignore[misc]
         self._template_options: dict[str, Any] = dict(kwargs.get("chat_template_kwargs") or {})
         self.start_in: StartIn = "auto"
         self.prompt: list[int] | None = None
-        # Of the last chunk: the parser, its content, its ids, and all ids so far.
+        # For the last chunk: the parser, the content, the chunk's ids, and all ids so far.
         self._last: tuple[Parser, str, list[int], list[int]] | None = None
         self._content_ids: list[int] = []
         self._request: Any = None
@@ -66,7 +66,7 @@ class UnspoolReasoningParser(EngineReasoningParser):  # type: ignore[misc]
 
     @property
     def _kept(self) -> FormatFile | None:
-        """Not None: reasoning stays in the content, with the tag from the prompt."""
+        """The format whose reasoning stays in the content, with the tag from the prompt; None: it does not stay."""
         return kept_reasoning_file(self.format_name)
 
     @functools.cached_property
@@ -77,7 +77,7 @@ class UnspoolReasoningParser(EngineReasoningParser):  # type: ignore[misc]
 
     @property
     def reasoning(self) -> str | None:
-        """The reasoning of a `Parser` whose calls have another format; None: the template's own."""
+        """The `reasoning` for a `Parser` whose calls have another format; None: the template's own."""
         if self._kept is not None:
             return self.format_name
         return self._format.name if isinstance(self._format, FormatFile) else None
@@ -142,7 +142,7 @@ class UnspoolReasoningParser(EngineReasoningParser):  # type: ignore[misc]
         return frozenset(id for id in found if id is not None)
 
     def find_reasoning_end(self, token_ids: Sequence[int]) -> Any:
-        """Where reasoning ends in an output's next tokens, and whether its last token opens a call."""
+        """Return where reasoning ends in an output's next tokens, and whether its last token opens a call."""
         if not self.reasoning_end_token_ids:
             return None
         for place, id in enumerate(token_ids):
@@ -154,7 +154,7 @@ class UnspoolReasoningParser(EngineReasoningParser):  # type: ignore[misc]
         return str(self.model_tokenizer.decode(list(ids), skip_special_tokens=False)) if len(ids) else ""
 
     def extract_content_ids(self, input_ids: list[int]) -> list[int]:
-        """The ids of the answer's text, as far as whole tokens spell it."""
+        """Return the ids of the answer's text, if whole tokens spell it."""
         vocabulary = vocabulary_of(self.model_tokenizer)
         if vocabulary is None:
             return []
@@ -172,7 +172,7 @@ class UnspoolReasoningParser(EngineReasoningParser):  # type: ignore[misc]
         return ids if b"".join(map(vocabulary.token_bytes, ids)) == text else []
 
     def count_reasoning_tokens(self, token_ids: Sequence[int]) -> int:
-        """How many of the output's tokens belong to reasoning, markers included."""
+        """Return the number of tokens in the output that belong to reasoning, markers included."""
         vocabulary = vocabulary_of(self.model_tokenizer)
         if vocabulary is None:
             return 0
@@ -180,10 +180,10 @@ class UnspoolReasoningParser(EngineReasoningParser):  # type: ignore[misc]
         return parser.parse(list(token_ids)).token_counts.reasoning  # none if reasoning is content
 
     def start(self, vocabulary: Vocabulary | None) -> dict[str, Any]:
-        """Where the output starts, as arguments of `Parser`.
+        """Return where the output starts, as arguments of `Parser`.
 
-        Derived from the host's prompt or, on old hosts without one, from what the chat template writes before
-        an answer.
+        It is derived from the host's prompt or, on old hosts without one, from the text that the chat template writes
+        before an answer.
         """
         prompt: str | list[int] | None = self.prompt
         if self.prompt is None:
@@ -198,7 +198,7 @@ class UnspoolReasoningParser(EngineReasoningParser):  # type: ignore[misc]
         return Parser(format, tokenizer=vocabulary, only_reasoning=only_reasoning, **options)
 
     def extract_reasoning(self, model_output: str, request: Any) -> tuple[str | None, str | None]:
-        """(reasoning, what follows) of a whole output."""
+        """Return (reasoning, the text after it) of a whole output."""
         is_open = self._kept is None and self._opens_unseen(model_output)
         if is_open and self.start(None)["prompt"] is None:
             self.start_in = "reasoning"
@@ -208,13 +208,13 @@ class UnspoolReasoningParser(EngineReasoningParser):  # type: ignore[misc]
         return message.reasoning or None, message.content or None
 
     def get_streaming_fallback_content(self, text: str, request: Any) -> str | None:
-        """The content of a stream that ended inside its reasoning; called by the host."""
+        """Return the content of a stream that ended inside its reasoning. The host calls this."""
         return "".join(self._reasoning_so_far) or None
 
     extract_reasoning_content = extract_reasoning  # 0.11.0's name
 
     def _opens_unseen(self, text: str) -> bool:
-        """Whether a closing tag has no opener in the text, because the prompt has it."""
+        """Whether a closing tag has no opener in the text, because the opener is in the prompt."""
         if self._tags is None:
             return False
         closes = [text.find(closer) for closer in self._tags.closers if closer in text]
@@ -272,7 +272,7 @@ class UnspoolReasoningParser(EngineReasoningParser):  # type: ignore[misc]
         text = "".join(delta.text for delta in deltas if delta.kind == "content")
         if self._kept is not None or not text:
             return to_message(deltas)
-        # The host does not ask its tool parser any more.
+        # The host does not call its tool parser afterwards.
         request = self._request
         tools = None if request is None else getattr(request, "tools", None) or []
         reader = Parser(self._format, tools, reasoning=False, **request_options(request, self._format))
@@ -281,7 +281,7 @@ class UnspoolReasoningParser(EngineReasoningParser):  # type: ignore[misc]
 
 
 def _generation_prompt(tokenizer: Any, options: dict[str, Any]) -> str | None:
-    """The text that the chat template writes before an answer; None if there is none."""
+    """Return the text that the chat template writes before an answer; None if there is none."""
     chat = [{"role": "user", "content": "."}]
     try:
         text = tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True, **options)

@@ -1,4 +1,4 @@
-"""Registers our parsers in vLLM, and wraps what has no registry."""
+"""Registers unspool's parsers in vLLM, and wraps the functions for which vLLM has no registry."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ PREFIX = "unspool_"
 def register() -> None:
     """Register every format in vLLM as `unspool_<name>`, including aliases and your own formats.
 
-    Formats with calls become tool parsers, formats with reasoning reasoning parsers. `unspool_auto` is the
-    format that `detect` finds for the tokenizer, `unspool_hf` its own response template. Call it again after
-    `unspool.register_format`.
+    Formats with calls become tool parsers, and formats with reasoning become reasoning parsers. `unspool_auto` is the
+    format that `detect` finds for the tokenizer, and `unspool_hf` is the tokenizer's own response template. Call this
+    again after `unspool.register_format`.
 
     Raises:
         ArgumentError: `UNSPOOL_WHITE_SPACE` is neither "keep" nor "trim".
@@ -60,7 +60,7 @@ def _register(name: str, *, has_tools: bool, has_reasoning: bool) -> None:
 
 
 def _composed(compose: Any) -> Any:
-    """Wraps vLLM's composition, which has no registry: returns our parser if all names are ours."""
+    """Wrap vLLM's composition of parsers, so that it returns `UnspoolParser` if all names are unspool's."""
 
     @functools.wraps(compose)
     def get_parser(cls: Any, *args: Any, **kwargs: Any) -> Any:
@@ -68,7 +68,7 @@ def _composed(compose: Any) -> Any:
         names = [bound.arguments.get(key) for key in ("tool_parser_name", "reasoning_parser_name")]
         if not all(name.startswith(PREFIX) for name in names if name):
             return compose(*bound.args, **bound.kwargs)
-        if "is_harmony" in bound.arguments:  # gpt-oss also has a format of ours
+        if "is_harmony" in bound.arguments:  # unspool also has a format for gpt-oss
             bound.arguments["is_harmony"] = False
         found = compose(*bound.args, **bound.kwargs)
         return None if found is None else type("UnspoolParser", (UnspoolParser, found), {})
@@ -78,8 +78,8 @@ def _composed(compose: Any) -> Any:
 
 
 def _ending(step: Any) -> Any:
-    """vLLM ends a stream with "tool_calls" once a call has begun. Here a call that is cut off, for example by
-    a stop string inside its arguments, keeps the reason "stop"."""
+    """Wrap the end of vLLM's streams, whose reason is "tool_calls" once a call has begun. After this change, the
+    reason stays "stop" if the call is cut off, for example by a stop string inside its arguments."""
 
     @functools.wraps(step)
     def ended(self: Any, *args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Converts the host's requests and chunks for our parser."""
+"""Converts the host's requests and chunks for unspool's parser."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ logger = logging.getLogger("vllm.unspool")
 
 
 def vocabulary_of(tokenizer: Any) -> Vocabulary | None:
-    """The host's tokenizer, compiled; None: markers are matched by their text."""
+    """Return the vocabulary of the host's tokenizer; None: markers are matched by their text."""
     return host_options.vocabulary_of(tokenizer, logger)
 
 
 def request_options(request: Any, format: str | FormatFile | Format) -> dict[str, Any]:
-    """The options of the request and of the environment, as arguments of `Parser`."""
+    """Return the options of the request and of the environment, as arguments of `Parser`."""
     choice = getattr(request, "tool_choice", None)
     if not isinstance(choice, (str, type(None))):
         choice = choice.model_dump()
@@ -37,7 +37,7 @@ def request_options(request: Any, format: str | FormatFile | Format) -> dict[str
 
 
 def _is_native(request: Any, format: str | FormatFile | Format) -> bool:
-    """Whether a grammar forces calls in a form without markup that could also be the beginning of JSON."""
+    """Whether a grammar forces calls in a form without markers that could also be the beginning of JSON."""
     outputs = getattr(request, "structured_outputs", None)
     if getattr(outputs, "structural_tag", None) is None:
         return False

@@ -32,7 +32,7 @@ def make_tag(
 
     Args:
         strict_level: vLLM's `--tool-strict-level`.
-        reasons: Whether a reasoning parser reads the text before. If not, its tags are text.
+        reasons: Whether a reasoning parser reads the text before the calls. If not, reasoning tags are text.
 
     Raises:
         UnspoolError: The format cannot write a call of these tools.
@@ -53,7 +53,7 @@ def make_tag(
 
 
 def _strict_tools(tools: Iterable[Any], choice: Any, level: Any) -> list[dict[str, Any]]:
-    """The tools, each with whether its schema is enforced; empty if no call is constrained."""
+    """Return the tools, each with whether its schema is enforced; empty if no call is constrained."""
     if resolve_tool_strictness is not None:
         shown = get_structural_tag_tools(MODEL, tools, choice)
         return [_plain(tool) for tool in resolve_tool_strictness(shown, choice, level) or ()]
@@ -84,7 +84,7 @@ def _tag_text(
     has_messages = bool(file.facts.headers)
     if not reasons and not has_messages:
         file = file.with_reasoning(None)
-    # A message may follow another one, which was reasoning, or begin at the end of the prompt.
+    # A message may follow a reasoning message, or begin at the end of the prompt.
     found = [
         file.grammar(
             json.loads(tools), tool_choice=choice, parallel=parallel, reasoning=reasoning, prompt=prompt,
@@ -103,7 +103,7 @@ def _tag_text(
 
 
 def _text_tokens(file: FormatFile, whole: FormatFile, vocabulary: Vocabulary) -> frozenset[int]:
-    """The added tokens that are text if nothing reads reasoning: `<think>` and similar ones."""
+    """Return the added tokens that are text if no parser reads reasoning, such as `<think>`."""
     markers = compile_format(file, vocabulary=vocabulary).marker_ids
     tags = whole.facts.reasoning if file is not whole else None
     thoughts = {vocabulary.find_added(tag) for tag in (*tags.openers, *tags.closers)} if tags else set()
@@ -115,7 +115,7 @@ def _text_tokens(file: FormatFile, whole: FormatFile, vocabulary: Vocabulary) ->
 
 
 def _allow(node: Any, ids: frozenset[int]) -> None:
-    """Remove ids from those that free text excludes."""
+    """Allow these ids in free text: remove them from the tokens that it excludes."""
     if isinstance(node, list):
         for part in node:
             _allow(part, ids)

@@ -36,7 +36,7 @@ logger = logging.getLogger("vllm.unspool")
 
 
 class _OwnLevel:
-    """The strict level of vLLM's own parser of the name: some constrain calls without a request for it."""
+    """The strict level of vLLM's own parser for the family; some constrain calls even if no request asks for it."""
 
     def __get__(self, parser: Any, cls: Any) -> Any:
         try:
@@ -47,7 +47,7 @@ class _OwnLevel:
 
 
 class UnspoolToolParser(ToolParser):  # type: ignore[misc]
-    """Parses calls and content of output without reasoning. One format each: see `register`."""
+    """Parses calls and content of output without reasoning. Each format has a subclass: see `register`."""
 
     engine_based_streaming = True  # the host sends only deltas, and calls `finish_streaming`
     structural_tag_model = MODEL if TAKES_TAGS else None
@@ -73,7 +73,7 @@ class UnspoolToolParser(ToolParser):  # type: ignore[misc]
         )
 
     def get_structural_tag(self, request: Any, *, reasoning: bool = False, strict_level: Any = 0) -> Any:
-        """The grammar of the request's calls; None: there is none, and vLLM forces calls as JSON."""
+        """Return the grammar of the request's calls; None: there is none, and vLLM forces calls as JSON."""
         if not getattr(envs, "VLLM_ENFORCE_STRICT_TOOL_CALLING", True):
             return None
         try:
@@ -99,7 +99,7 @@ class UnspoolToolParser(ToolParser):  # type: ignore[misc]
         return keep_special_tokens(request) if wants_calls else request
 
     def extract_tool_calls(self, model_output: str, request: Any) -> Any:
-        """The calls and the content of a whole output."""
+        """Return the calls and the content of a whole output."""
         message = self._open(request, None, keep_message=True).parse(model_output)
         calls = to_calls(message)
         return protocol.ExtractedToolCallInformation(
@@ -116,7 +116,7 @@ class UnspoolToolParser(ToolParser):  # type: ignore[misc]
         delta_token_ids: Sequence[int],
         request: Any,
     ) -> Any:
-        """Return the delta of a chunk; reads only its text and its ids."""
+        """Return the delta of a chunk; only the chunk's text and ids are used."""
         if self._parser is None:
             if not delta_text and not delta_token_ids:
                 return None
@@ -129,7 +129,7 @@ class UnspoolToolParser(ToolParser):  # type: ignore[misc]
         return self._send(feed(self._parser, delta_text, delta_token_ids, "stop" if ends else None))
 
     def finish_streaming(self) -> Any:
-        """Return what was held back, at the stream's end."""
+        """End the stream and return the text and calls that were held back."""
         if self._parser is None or self._parser.is_finished:
             return None
         return self._send(self._parser.parse_chunk(None, None, "stop"))
