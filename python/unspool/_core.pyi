@@ -854,7 +854,7 @@ class Format:
 
         Args:
             source: The format.
-            trust: "id", "text" or "either", as of `compile_format`; "strict": its `strict_markers`.
+            trust: "id", "text" or "either", as in `compile_format`; "strict": its `strict_markers`.
             has_tools: False: calls are content.
             is_required: The output may be the bare list of calls that guided decoding produces.
             tool_choice: The output may be the bare arguments of this tool; empty: no tool.

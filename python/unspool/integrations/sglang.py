@@ -320,7 +320,7 @@ class ReasoningDetector(BaseReasoningFormatDetector):  # type: ignore[misc]
         return None if self._own is None else self._own.get_answer_frame()
 
     def _make_parser(self, keep_message: bool = True) -> Parser:
-        # Calls go on as text: the next parser reads them, or the client does.
+        # Calls remain text, which the tool-call parser or the client parses.
         return Parser(
             self.format,
             None if self._only_reasoning else _NO_TOOL,

@@ -51,7 +51,7 @@ def _make(
         syntax="structural_tag", tokenizer=vocabulary,
     )  # fmt: skip
     tag = StructuralTag.model_validate_json(grammar.text)
-    Grammar.from_structural_tag(tag)  # where SGLang would refuse the request
+    Grammar.from_structural_tag(tag)  # raises here what would make SGLang reject the request
     return tag
 
 

@@ -26,7 +26,7 @@ def find_format_of_calls(content: str, format: Any, tools: ToolSchemas) -> str |
     The finding is logged once for each pair of formats.
 
     Args:
-        content: What the stream of `format` left as text.
+        content: The text that the stream of `format` left as content.
     """
     if not MAY_BEGIN.search(content):
         return None

@@ -124,7 +124,7 @@ PARSER_OPTIONS = {
     **CORE_OPTIONS,
 }
 
-#: Further options of `TokenStreamer`: where deltas go, and what the first `put` is.
+#: Further options of `TokenStreamer`: the destination of the deltas, and the meaning of the first `put`.
 DELIVERY_OPTIONS = _table(
     Option("channel", "The channel that receives the deltas; `end` closes it."),
     Option(

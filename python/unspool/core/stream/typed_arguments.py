@@ -18,7 +18,7 @@ def read_as(text: str, kind: Any, name: str) -> Any:
     Args:
         text: The JSON text.
         kind: The type.
-        name: What the text is, for errors.
+        name: A description of the text, for errors.
 
     Raises:
         ToolCallError: The text does not fit the type.

@@ -30,7 +30,7 @@ class UnspoolParser(DelegatingParser):  # type: ignore[misc]
             None  # until there is other content, if the request wants that
         )
         self._earlier_calls = (
-            0  # those of the conversation, where calls are numbered and the model writes no number
+            0  # earlier calls in the conversation, if ids are numbered and the model does not write them
         )
 
     def set_prompt_token_ids(self, prompt_token_ids: Sequence[int]) -> None:

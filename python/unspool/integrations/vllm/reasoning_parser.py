@@ -71,7 +71,7 @@ class UnspoolReasoningParser(EngineReasoningParser):  # type: ignore[misc]
 
     @functools.cached_property
     def forces_content(self) -> bool:
-        """Whether the request wants reasoning as content if the answer has no other content."""
+        """Whether the request asks for reasoning as content if the answer has no other content."""
         options = self._template_options
         return options.get("force_nonempty_content") is True or options.get("enable_thinking") is False
 
