@@ -154,7 +154,7 @@ class ToolDetector(BaseFormatDetector):  # type: ignore[misc]
         return self._own.get_structural_tag(tools, tool_choice, thinking_mode, parallel_tool_calls)
 
     def get_auto_tool_call_structural_tag(self, *args: Any, **kwargs: Any) -> Any:
-        """SGLang's own, of the family's grammar."""
+        """Return the result of SGLang's own detector of the family, if there is one."""
         return None if self._own is None else self._own.get_auto_tool_call_structural_tag(*args, **kwargs)
 
     def get_required_tool_parser(self, tool_choice: Any) -> BaseFormatDetector | None:
@@ -312,11 +312,11 @@ class ReasoningDetector(BaseReasoningFormatDetector):  # type: ignore[misc]
         return result
 
     def get_self_opened_think_start_token_ids(self, tokenizer: Any) -> list[int] | None:
-        """SGLang's own, of the family."""
+        """Return the result of SGLang's own detector of the family, if there is one."""
         return None if self._own is None else self._own.get_self_opened_think_start_token_ids(tokenizer)
 
     def get_answer_frame(self) -> Any:
-        """SGLang's own, of the family."""
+        """Return the result of SGLang's own detector of the family, if there is one."""
         return None if self._own is None else self._own.get_answer_frame()
 
     def _make_parser(self, keep_message: bool = True) -> Parser:
