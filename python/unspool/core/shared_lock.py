@@ -21,7 +21,7 @@ class SharedLock:
         self._changed = threading.Condition()
         self._shared_count = 0
         self._is_exclusive = False
-        self._waiting_exclusive = 0  # new shared holders wait for these, so that exclusive ones are not starved
+        self._waiting_exclusive = 0  # new shared holders wait for these, which would starve otherwise
 
     @contextlib.contextmanager
     def hold(self, exclusive: bool, is_cancelled: Callable[[], bool]) -> Iterator[None]:

@@ -65,7 +65,7 @@ def choose_recipe(
     recipe: Recipe | None = recipes.find(key)
     if recipe is None:
         chosen, reasoning = choose_format(format, tokenizer, options[0])
-        if chosen is not format:  # cached under the chosen format: the tokenizer may lead to another one next time
+        if chosen is not format:  # not cached: the tokenizer may lead to another format next time
             return choose_recipe(chosen, tools, tokenizer, (reasoning, *options[1:]))
 
         def make(format: Any, options: tuple[Any, ...], has_tools: bool, _: int) -> Recipe:

@@ -67,7 +67,7 @@ def unseal(kind: str, snapshot: bytes, key: bytes) -> bytes:
 
 
 def _tag(body: bytes, key: bytes) -> bytes:
-    import hashlib  # imported here because it loads OpenSSL, which takes too long for streams without snapshots
+    import hashlib  # loads OpenSSL, which takes too long for streams without snapshots
 
     if not isinstance(key, bytes) or (key and not 16 <= len(key) <= hashlib.blake2b.MAX_KEY_SIZE):
         raise ArgumentError("key must be a secret of 16 to 64 bytes, or empty")
