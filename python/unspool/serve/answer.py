@@ -197,7 +197,8 @@ class Answer:
             strict_markers=options.strict_markers,
         )
         self._metrics.format = format_name(self._model, request.tools.shown, request.raw)
-        self._request = replace(request, prompt=None)  # a conversation may be long, and is not needed any more
+        # A conversation may be long, and only the start needs it.
+        self._request = replace(request, prompt=None)
         return stream
 
     async def _collect(self, stream: DeltaStream, beats: AsyncGenerator[bool, None]) -> bytes:
