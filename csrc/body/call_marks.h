@@ -84,11 +84,18 @@ class CallMarks {
 
   void visit(Archive& archive) {
     archive(marks_, passed_, place_);
-    archive.expect(passed_ <= marks_.size());
+    archive.expect(passed_ <= marks_.size() && place_ <= kMaxPlace);
+  }
+
+  /// Whether a place within a put can be added to any place: of a forged state it may not be so.
+  static bool is_place(std::int64_t at) {
+    const auto most = static_cast<std::int64_t>(kMaxPlace);
+    return -most <= at && at <= most;
   }
 
  private:
   static constexpr std::size_t kMaxPassed = 64;  // older ones are forgotten
+  static constexpr std::uint64_t kMaxPlace = std::uint64_t{1} << 60;
 
   std::uint64_t to_place(std::int64_t at) const {
     const std::int64_t place = static_cast<std::int64_t>(place_) + at;

@@ -24,7 +24,9 @@ class TagBody : public Body {
     const std::array sets = {&markers_.header, &markers_.parameter, &markers_.key, &markers_.value,
                              &markers_.element};
     cursor_.visit(archive, sets);
-    archive.scratch(read_);
+    // What the end of the input marks has its place in the last put.
+    archive(read_);
+    archive.expect(CallMarks::is_place(read_));
     archive(given_, is_doubled_, out_, aside_, closer_, closed_section_, unread_, repairs_);
     archive.literal(problem_);
   }

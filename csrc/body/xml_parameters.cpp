@@ -526,7 +526,12 @@ void XmlParameters::visit(Archive& archive) {
   archive(reader_, key_, key_end_, types_, value_);
   if (members_) archive(*members_);
   archive(is_wrapped_);
-  archive(inner_);
+  // Linked first: it has marks to read.
+  archive.part(inner_, [this] {
+    auto made = std::make_unique<JsonInString>();
+    made->link(marks_);
+    return made;
+  });
   archive(holds_tag_, holds_closer_, is_unopened_, forbids_text_, has_text_, end_, slip_, tail_,
           tail_tag_, tail_end_, tail_count_);
   archive(tag_is_token_, is_amid_line_, released_);

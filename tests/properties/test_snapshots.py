@@ -8,10 +8,12 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 
 from ..forks import ForkLaw
+from .label_tokens import cut
 from .test_forks import FILTERS, law_of_bytes, law_of_ids, pairs, places
 
 pytestmark = pytest.mark.filterwarnings("ignore:the content has")
@@ -68,6 +70,26 @@ def test_every_state_has_a_snapshot(format: str) -> None:
                 assert copy._state() == state, f"{case.name}: after {law.output[: place + 1]!r}"
 
 
+#: Begun and not ended, so that a body which another family writes is open in many states.
+SLIPS = ('"{\\"a\\": [1, \\"b', '{"a": ["b', "<a>b", "(a=['b")
+
+
+def test_after_a_slip(format: str, thorough: bool) -> None:
+    """Within text that the family does not write there, at some places of each case."""
+    for number, (case, other) in enumerate(pairs(format)):
+        if "only_reasoning" in case.options:
+            continue
+        size = len(case.input)
+        for place in range(number % 7, size + 1, 1 if thorough else max(1, size // 6)):
+            slip = SLIPS[(number + place) % len(SLIPS)]
+            before = case.input[:place] + slip[: (number + place) % len(slip) + 1]
+            slipped = replace(case, input=case.input[:place] + slip + case.input[place:])
+            given = FILTERS if place % 2 else {"repair": place % 4 == 0}
+            options = {name: value for name, value in given.items() if name not in case.options}
+            law_of_ids(slipped, other, **options).check_snapshots([len(cut(format, before).ids) - 1])
+            law_of_bytes(slipped, other, **options).check_snapshots([len(before.encode())])
+
+
 def test_false_bytes_do_no_harm(format: str, thorough: bool) -> None:
     """A state that no stream wrote, under a right tag, is refused, or makes a stream that may raise."""
     rng = random.Random(format)
@@ -95,9 +117,9 @@ def test_no_false_byte_makes_an_endless_loop(format: str) -> None:
     """Each byte of a state within a call is another small number, one at a time: it may be a choice's."""
     case, other = pairs(format)[0]
     law = law_of_bytes(case, other)
-    for cut in (2 * len(law.output) // 3, len(law.output) - 30):
+    for place in (2 * len(law.output) // 3, len(law.output) - 30):
         stream = law.make()
-        law.put(stream, law.output[:cut])
+        law.put(stream, law.output[:place])
         state = stream._state()
         for at in range(len(state)):
             for value in {0, 1, 2} - {state[at]}:
