@@ -67,6 +67,14 @@ std::string go_on(const Case& one, TokenStreamer& stream, std::string_view rest)
   for (const Delta& delta : stream.end()) said += delta.text + delta.reason;
   const Message& message = stream.stream().message();
   for (const ToolCall& call : message.tool_calls) said += call.id + call.name + call.arguments;
+  if (const TokenLabels* labels = stream.stream().labels()) {
+    for (const auto& [token, is_inside, label] : labels->runs()) {
+      for (const auto number : {token, static_cast<std::uint64_t>(label.region),
+                                static_cast<std::uint64_t>(label.path)}) {
+        said += std::to_string(number) + ' ';
+      }
+    }
+  }
   return said + message.content + message.reasoning;
 }
 
