@@ -6,9 +6,13 @@ cd "$(dirname "$0")/../build/fuzz"
 percent=${1:-100}
 mkdir -p found
 
+# libFuzzer compares addresses, and looks at its corpus by the clock: both would make each run another one.
+fixed=(setarch -R)
+"${fixed[@]}" true 2> /dev/null || fixed=()
+
 run() {
   corpus=$(mktemp -d)
-  if fuzz/"$1"_fuzz -seed=1 -runs=$(($2 * percent / 100)) -timeout=30 -dict=fuzz/seeds/dictionary \
+  if "${fixed[@]}" fuzz/"$1"_fuzz -seed=1 -reload=0 -runs=$(($2 * percent / 100)) -timeout=30 -dict=fuzz/seeds/dictionary \
     -artifact_prefix=found/"$1"- "$corpus" fuzz/seeds/"$1" > "$1".log 2>&1; then
     echo "$1: $(grep -ao 'cov: [0-9]* ft: [0-9]*' "$1".log | tail -n 1), $(grep -a '^Done' "$1".log)"
   else
