@@ -24,9 +24,13 @@ class TagBody : public Body {
     const std::array sets = {&markers_.header, &markers_.parameter, &markers_.key, &markers_.value,
                              &markers_.element};
     cursor_.visit(archive, sets);
-    // What the end of the input marks has its place in the last put.
-    archive(read_);
-    archive.expect(CallMarks::is_place(read_));
+    // Set at the beginning of every put; what the end of the input marks has its place in the last.
+    if (marks_ == nullptr) {
+      archive.scratch(read_);
+    } else {
+      archive(read_);
+      archive.expect(CallMarks::is_place(read_));
+    }
     archive(given_, is_doubled_, out_, aside_, closer_, closed_section_, unread_, repairs_);
     archive.literal(problem_);
   }
