@@ -164,3 +164,56 @@ def others_of(format: str, count: int = 3) -> tuple[str, ...]:
 
 def has_tools(format: str) -> bool:
     return bool(get_format(format).has_tools)
+
+
+@functools.cache
+def spoken(format: str, content: str, reasoning: str = "") -> str:
+    """An answer without calls, as the format's model writes it."""
+    message = {
+        "reasoning": reasoning.replace(SPELLED, _STAND_IN),
+        "content": content.replace(SPELLED, _STAND_IN),
+    }
+    return write_text(get_format(format), message, continues=False).replace(_STAND_IN, SPELLED)
+
+
+@functools.cache
+def spoken_of(format: str, mode: Mode, content: str, reasoning: str = "") -> tuple[str, str] | None:
+    """Content and reasoning of an answer that quotes nothing; None if the format does not say it."""
+    output = spoken(format, content, reasoning)
+    message = read(Case(format, "plain", output, tools=tools_with(format, ())), output, mode)
+    return None if message.tool_calls or message.malformed else text_of(message)
+
+
+@functools.cache
+def examples(format: str) -> tuple[tuple[Case, str], ...]:
+    """The format's cases, each with what it writes behind its reasoning."""
+    return tuple((case, example(case)) for case in cases_of(format))
+
+
+def example(case: Case) -> str:
+    """What a case writes behind its reasoning: its text and its calls."""
+    place = begin = 0
+    for fate, text in read(case, case.input, "text", case.finish_reason).audit:
+        place += len(text)
+        if fate == "reasoning":
+            begin = place
+    rest = case.input[begin:].lstrip()
+    facts = get_format(case.format).facts.reasoning
+    closers = facts.closers if begin and facts else ()
+    closer = max((text for text in closers if rest.startswith(text.strip())), key=len, default="")
+    return rest.removeprefix(closer.strip()).strip()
+
+
+def quotable(format: str, mode: Mode, text: str) -> str:
+    """The text without what ends an answer or is dropped: by ids it is spelled, in text mode left out."""
+    if mode != "text":
+        return without_ends(format, text)
+    facts = get_format(format).facts
+    for marker in sorted((*facts.ends, *facts.dropped), key=len, reverse=True):
+        text = text.replace(marker, "")
+    return text.strip()
+
+
+def opens_reasoning(format: str, text: str) -> bool:
+    facts = get_format(format).facts.reasoning
+    return facts is not None and any(opener.strip() in text for opener in facts.openers)
