@@ -188,28 +188,42 @@ def complete(message: Message) -> list[tuple[str, Any]]:
 
 def calls_stay(format: str, source: Case, text: str, mode: Mode) -> Iterator[Trial]:
     """A call in a fence is a call if the answer ends there, or if another call follows."""
-    alone = read(Case(format, "", text, tools=source.tools), text, mode, start_in="content")
+    tools = None if source.tools is None else tools_with(format, source.tools)
+    alone = read(Case(format, "", text, tools=tools), text, mode, start_in="content")
     is_text = alone.content or alone.reasoning or alone.malformed or alone.dropped
     if is_text or not alone.tool_calls or not all(call.is_complete for call in alone.tool_calls):
         return
-    among = f"I call it.\n\n{text}\nDone."
-    if complete(
-        read(Case(format, "", among, tools=source.tools), among, mode, start_in="content")
-    ) != complete(alone):
-        return  # its end is the end of the answer
+    behind = {"": [], "\n" + written(format, NEUTRAL): called(format)}
+    for after, calls in behind.items():
+        among = f"I call it.\n\n{text}{after or chr(10) + 'Done.'}"
+        message = read(Case(format, "", among, tools=tools), among, mode, start_in="content")
+        if complete(message) != complete(alone) + calls:
+            return  # its end is the end of the answer, or it needs a header
+        yield from fenced(format, source, text, mode, after, complete(alone), calls, tools)
+
+
+def fenced(
+    format: str,
+    source: Case,
+    text: str,
+    mode: Mode,
+    after: str,
+    calls: list[Any],
+    others: list[Any],
+    tools: Any,
+) -> Iterator[Trial]:
     for kind, place in LAST.items():
         said = placed(kind, place, text)
         if said is None:
             continue
-        for is_followed in (False, True):
-            output = said + ("\n" + written(format, NEUTRAL) if is_followed else "")
-            case = Case(format, f"a fence with {source}", output, tools=tools_with(format, source.tools))
-            message = read(case, output, mode, start_in="content")
-            wanted = complete(alone) * (2 if "{0}" in place else 1) + called(format) * is_followed
-            problem = untold(message, output)
-            if complete(message) != wanted or len(message.tool_calls) != len(wanted):
-                problem = f"not called{', another behind it' * is_followed}: {kind}: wanted {wanted}, got {told(message)}"
-            yield Trial(case, mode, output, "stop", {"start_in": "content"}, problem)
+        output = said + after
+        case = Case(format, f"a fence with {source}", output, tools=tools)
+        message = read(case, output, mode, start_in="content")
+        wanted = calls * (2 if "{0}" in place else 1) + others
+        problem = untold(message, output)
+        if complete(message) != wanted or len(message.tool_calls) != len(wanted):
+            problem = f"not called{', another behind it' * bool(after)}: {kind}: wanted {wanted}, got {told(message)}"
+        yield Trial(case, mode, output, "stop", {"start_in": "content"}, problem)
 
 
 def test_law_14(format: str, thorough: bool) -> None:
