@@ -86,6 +86,14 @@ class Body {
   /// A token that the format matches by id; fails if it cannot be part of the body.
   virtual BodyResult put_token(Symbol symbol, std::string_view literal, CallSink& sink) = 0;
 
+  /// Whether what follows decides how the last text is read: as a quote, or as a damaged call.
+  virtual bool is_undecided() const { return false; }
+  /// The input has ended: decides.
+  virtual BodyResult decide(CallSink&) { return {}; }
+  /// How often the text that it gives back may still be held and read again.
+  virtual std::uint8_t tries() const { return kMaxTries; }
+  static constexpr std::uint8_t kMaxTries = 8;
+
   /// The input has ended: writes what is certain, and adds nothing that the model did not write.
   virtual void end(CallSink& sink) = 0;
 
@@ -123,6 +131,8 @@ struct BodyOptions {
   const ToolSchema* schema = nullptr;  // of the tool, if its name is outside the body and known
   const ToolSchemas* tools = nullptr;  // the request's, if they are known
   const MarkerTexts* section_close = nullptr;
+  std::size_t max_held = 0;    // bytes of a quoted call in a value
+  std::uint8_t tries = 0;      // how often the same text may be held and read again
   bool repairs = false;        // accept almost-JSON
   bool in_parameter = false;   // the marker that ended the name also opened the first parameter
   CallMarks* marks = nullptr;  // null: the positions of the call's parts are not needed

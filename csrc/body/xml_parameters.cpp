@@ -26,7 +26,11 @@ constexpr std::string_view kOnlyKey = "input";  // of a tool's only parameter if
 
 XmlParameters::XmlParameters(const ParametersSlot& slot, const CallMarkers& markers,
                              const BodyOptions& options)
-    : TagBody(markers, options), slot_(slot), value_(slot, options.repairs) {
+    : TagBody(markers, options),
+      slot_(slot),
+      value_(slot, options.repairs),
+      max_held_(options.max_held),
+      tries_(options.tries) {
   link(options.marks);
   if (options.in_parameter) {
     open_parameter();
@@ -54,7 +58,8 @@ void XmlParameters::enter(State state) {
     case State::key:
     case State::next_key:
     case State::key_end: cursor_.reset(&markers_.key); break;
-    case State::value: cursor_.reset(&markers_.value); break;
+    case State::value:
+    case State::quoted: cursor_.reset(&markers_.value); break;
     case State::next_call: cursor_.reset(&markers_.header); break;
     case State::json:
     case State::done: break;
@@ -92,6 +97,7 @@ void XmlParameters::fail(const char* problem) {
 // Reads a run of text that changes no state, or a token; returns how many bytes.
 std::size_t XmlParameters::read_some(const Letter& run) {
   if (state_ == State::value) return read_value(run);
+  if (state_ == State::quoted) return read_quoted(run);
   if (state_ == State::json) return read_json(run.text);
   if (run.symbol == 0 && cursor_.is_idle()) {
     const std::size_t size = read_plain(run.text);
@@ -404,7 +410,8 @@ void XmlParameters::begin_value(std::size_t behind) {
   const ValueSchema* const wanted = schema_ == nullptr ? nullptr : schema_->find(key_);
   forbids_text_ =
       wanted != nullptr && !wanted->types.is_empty() && !wanted->types.has(TypeSet::string);
-  has_text_ = false;
+  has_text_ = is_damaged_ = false;
+  quoted_.clear();
   slip_.clear();
   closes_ = Closes::nothing;
   write_wrapper();
@@ -519,8 +526,9 @@ void XmlParameters::add_held(Held& out) const {
 
 void XmlParameters::visit(Archive& archive) {
   TagBody::visit(archive);
-  archive.given(slot_, members_);
-  archive.choice(state_, State::call_name);
+  archive.given(slot_, members_, max_held_);
+  archive.choice(state_, State::quoted);
+  archive.choice(tag_role_, Role::bare_tag);
   archive.choice(written_, Written::all);
   archive.choice(closes_, Closes::call);
   archive(reader_, key_, key_end_, types_, value_);
@@ -534,7 +542,7 @@ void XmlParameters::visit(Archive& archive) {
   });
   archive(holds_tag_, holds_closer_, is_unopened_, forbids_text_, has_text_, end_, slip_, tail_,
           tail_tag_, tail_end_, tail_count_);
-  archive(tag_is_token_, is_amid_line_, released_);
+  archive(tag_is_token_, is_amid_line_, is_closed_twice_, released_, quoted_, is_damaged_, tries_);
 }
 
 }  // namespace unspool

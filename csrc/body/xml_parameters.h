@@ -10,6 +10,7 @@
 #include <string>
 
 #include "body/json_in_string.h"
+#include "body/quoted_text.h"
 #include "body/slips.h"
 #include "body/tag_body.h"
 #include "body/tagged_value.h"
@@ -26,6 +27,9 @@ class XmlParameters final : public TagBody {
   void link(CallMarks* marks) override;
   BodyResult put(std::string_view text, CallSink& sink) override;
   BodyResult put_token(Symbol symbol, std::string_view literal, CallSink& sink) override;
+  bool is_undecided() const override { return state_ == State::quoted; }
+  BodyResult decide(CallSink& sink) override;
+  std::uint8_t tries() const override { return tries_; }
   void end(CallSink& sink) override;
   bool may_end_here(CallSink& sink) override;
   void complete(CallSink& sink) override;
@@ -48,6 +52,7 @@ class XmlParameters final : public TagBody {
     key_end,    // after a tag that ends a name
     next_call,  // after the opener of a call
     call_name,  // after that and the call's name
+    quoted,     // inside markup that the value may quote
   };
   /// The arguments in the output so far.
   enum class Written : std::uint8_t {
@@ -77,6 +82,7 @@ class XmlParameters final : public TagBody {
   void read_next_call(const MarkerCursor::Found& found);
   void read_call_name(const MarkerCursor::Found& found);
   std::size_t read_value(const Letter& run);
+  std::size_t read_quoted(const Letter& run);
   std::size_t read_json(std::string_view text);
   ScanResult read_encoded(std::string_view text);
   void read_again(const Letters& letters);
@@ -84,6 +90,16 @@ class XmlParameters final : public TagBody {
 
   void on_tag(const MarkerCursor::Found& found, const Letter& run);
   void on_token(const MarkerCursor::Found& found, const Letter& run);
+  void on_quoted(const MarkerCursor::Found& found);
+  void note(Role role, std::size_t at);
+  bool may_be_quoted();
+  /// Whether the value's text has opened what a closer of a value or of a call closes.
+  bool closes_quoted() const {
+    return quoted_.has_opened(QuotedText::Part::value) || quoted_.has_opened(QuotedText::Part::call);
+  }
+  void end_quoted(std::size_t at);
+  void give_up_quoted();
+  void give_up(const char* problem);
   void hold_tag(const MarkerCursor::Found& found, const Letter& run, State state);
   void fail_at(const MarkerCursor::Found& found, const Letter& run, const char* problem);
   /// Whether the schema wants the value to be of another type than text.
@@ -176,8 +192,14 @@ class XmlParameters final : public TagBody {
   std::size_t tail_end_ = 0;    // where the call ends in it
   std::size_t tail_count_ = 0;  // white space and further markers in it
   Closes closes_ = Closes::nothing;
-  bool tag_is_token_ = false;  // the first tag
-  bool is_amid_line_ = false;  // the same
+  Role tag_role_ = Role::ignore;  // of the first tag
+  bool tag_is_token_ = false;     // the same
+  bool is_amid_line_ = false;     // the same
+  bool is_closed_twice_ = false;  // the value's closer is repeated
+  QuotedText quoted_;          // in the value's text; in `quoted`, in `tail_` too
+  bool is_damaged_ = false;    // the value is not read as one that quotes
+  std::size_t max_held_;       // bytes of a quote
+  std::uint8_t tries_;         // how often the same text may still be read again
   std::string released_;
 };
 

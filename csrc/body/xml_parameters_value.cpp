@@ -143,6 +143,7 @@ void XmlParameters::end_value() {
     mark_value_end();
     if (closes_ != Closes::value && ends_with_slip()) problem_ = kMisspelled;
   }
+  if (closes_ == Closes::value && is_closed_twice_) repairs_ |= kMarkup;
   value_.end(closes_ == Closes::value, value_out());
   check_value();
   repairs_ |= value_.repairs();
@@ -176,8 +177,13 @@ void XmlParameters::write_wrapper() {
 void XmlParameters::on_tag(const MarkerCursor::Found& found, const Letter& run) {
   const Role role = static_cast<Role>(found.marker->role);
   if (slot_.is_keyless) return on_closer_of_only_value(found);
-  if (role == Role::value_begin && !has_text_ && slip_.empty())
-    return value_.leave_out(found.text);  // written twice
+  if (role == Role::value_begin && !has_text_ && slip_.empty()) {  // written twice, or quoted
+    tail_.put(found.text);
+    tail_.end_with(run);
+    if (may_be_quoted()) return;
+    tail_.clear();
+    return value_.leave_out(found.text);
+  }
   if (is_token(found, run)) return on_token(found, run);
   switch (role) {
     case Role::parameter_open: return on_opener_in_value(found, run);
@@ -185,6 +191,7 @@ void XmlParameters::on_tag(const MarkerCursor::Found& found, const Letter& run) 
     case Role::key_end: return hold_tag(found, run, State::key_end);
     case Role::section_open:
     case Role::section_close:
+    case Role::bare_tag:
     case Role::json_open: return take_as_text(found, run);
     case Role::value_begin:
       if (!is_unopened_ && (!holds_tag_ || !slot_.key_end.empty())) return take_as_text(found, run);
@@ -195,11 +202,12 @@ void XmlParameters::on_tag(const MarkerCursor::Found& found, const Letter& run) 
   }
 }
 
-// A marker that came as its token is no mention.
+// A marker that came as its token is a mention only if the value quotes it.
 void XmlParameters::on_token(const MarkerCursor::Found& found, const Letter& run) {
   const Role role = static_cast<Role>(found.marker->role);
   switch (role) {
     case Role::parameter_open: return hold_tag(found, run, State::next_key);
+    case Role::bare_tag: return take_as_text(found, run);
     case Role::section_open:
     case Role::call_open: return fail_at(found, run, "the call is not closed");
     case Role::key_end:
@@ -224,7 +232,7 @@ void XmlParameters::fail_at(const MarkerCursor::Found& found, const Letter& run,
                             const char* problem) {
   tail_.put(found.text);
   tail_.end_with(run);
-  fail(problem);
+  give_up(problem);
 }
 
 // A marker is text, except in a value that refuses it.
@@ -233,7 +241,9 @@ void XmlParameters::take_as_text(const MarkerCursor::Found& found, const Letter&
     unread_.put(value_.take_held());
     return fail_at(found, run, kNoText);
   }
-  holds_tag_ = holds_tag_ || static_cast<Role>(found.marker->role) == Role::json_open;
+  const Role role = static_cast<Role>(found.marker->role);
+  holds_tag_ = holds_tag_ || role == Role::json_open;
+  note(role, 0);
   value_text(found.text);
 }
 
@@ -256,8 +266,9 @@ void XmlParameters::hold_tag(const MarkerCursor::Found& found, const Letter& run
   tail_.clear();
   tail_.put(found.text);
   tail_.end_with(run);
+  tag_role_ = static_cast<Role>(found.marker->role);
   tag_is_token_ = is_token(found, run);
-  is_amid_line_ = false;
+  is_amid_line_ = is_closed_twice_ = false;
   tail_tag_ = tail_end_ = tail_.size();
   tail_count_ = 0;
   key_.clear();
@@ -290,7 +301,7 @@ void XmlParameters::read_key_end(const MarkerCursor::Found& found) {
   if (is_text || tail_count_ > kMaxTailCount) return take_tag_as_text();
   if (found.marker == nullptr) return;
   if (static_cast<Role>(found.marker->role) != Role::value_begin) return take_tag_as_text();
-  fail("a parameter's opener is missing");
+  give_up("a parameter's opener is missing");
 }
 
 // A value contains the opener of a call. If a whole call of a known tool begins, or of any tool
@@ -307,17 +318,17 @@ void XmlParameters::read_next_call(const MarkerCursor::Found& found) {
   if (!holds_tag_ && tools_->find(trim(key_)) == nullptr) return take_tag_as_text();
   const auto& openers = slot_.open.texts;
   const bool is_opener = std::find(openers.begin(), openers.end(), found.text) != openers.end();
-  if (role == Role::call_close || is_opener) return fail("the call is not closed");
+  if (role == Role::call_close || is_opener) return give_up("the call is not closed");
   enter(State::call_name);
 }
 
 void XmlParameters::read_call_name(const MarkerCursor::Found& found) {
-  if (slot_.json_body && released_ == "{") return fail("the call is not closed");
+  if (slot_.json_body && released_ == "{") return give_up("the call is not closed");
   if (!released_.empty()) return take_tag_as_text();
   if (found.marker == nullptr) return;
   const Role role = static_cast<Role>(found.marker->role);
   if (role != Role::parameter_open && role != Role::body_close) return take_tag_as_text();
-  fail("the call is not closed");
+  give_up("the call is not closed");
 }
 
 // A new parameter ends the value before it, once its whole name has been read. If the schema is
@@ -326,7 +337,7 @@ void XmlParameters::read_next_key(const MarkerCursor::Found& found) {
   const KeyFit fit = add_to_key(released_);
   // Its name is whole, and known: the opener was no mention, whatever follows.
   if (fit == KeyFit::text_after && names_parameter()) {
-    return fail("text stands between a parameter's name and its value");
+    return give_up("text stands between a parameter's name and its value");
   }
   if (fit != KeyFit::fits) return take_tag_as_text();
   const bool is_broken =
@@ -337,9 +348,10 @@ void XmlParameters::read_next_key(const MarkerCursor::Found& found) {
   if (!is_next_name()) {
     const bool has_end = slot_.key_end.empty() || key_end_ != std::string::npos;
     return has_end || !names_parameter() ? take_tag_as_text()
-                                         : fail("a parameter's name does not end");
+                                         : give_up("a parameter's name does not end");
   }
-  if (holds_tag_) return fail("a parameter is not closed");
+  if (holds_tag_) return give_up("a parameter is not closed");
+  if (may_be_quoted()) return;
   if (finish_value() && take_key()) begin_value();
 }
 
@@ -388,6 +400,7 @@ void XmlParameters::on_marker_after_tag(const MarkerCursor::Found& found) {
     // Written twice, with only white space between: the first one ended the value.
     case Role::value_close:
       if (closes_ != Closes::value || closed_section_) return take_tag_as_text();
+      is_closed_twice_ = true;
       tail_end_ = tail_.size();
       break;
     case Role::body_close:
@@ -403,6 +416,7 @@ void XmlParameters::on_marker_after_tag(const MarkerCursor::Found& found) {
 // The value's closer counts if the call continues after it.
 void XmlParameters::continue_after_value(Role role) {
   if (closes_ != Closes::value || closed_section_) return take_tag_as_text();
+  if (closes_quoted() && may_be_quoted()) return;
   if (!finish_value()) return;
   role == Role::parameter_open ? open_parameter() : fail("JSON follows the parameters");
 }
@@ -410,6 +424,7 @@ void XmlParameters::continue_after_value(Role role) {
 // The element around the parameters ends after the last value.
 void XmlParameters::on_wrapper_close() {
   if (!is_wrapped_ || closes_ != Closes::value || closed_section_) return take_tag_as_text();
+  if (closes_quoted() && may_be_quoted()) return;
   is_wrapped_ = false;
   if (!finish_value()) return;
   tail_.clear();
@@ -435,7 +450,8 @@ void XmlParameters::note_closer(std::string_view closer) {
 
 // The following text proves that the call has ended; others read it.
 void XmlParameters::end_call_after_tag() {
-  if (!may_end_value()) return fail("a parameter is not closed");
+  if (!may_end_value()) return give_up("a parameter is not closed");
+  if ((closes_ != Closes::value || closes_quoted()) && may_be_quoted()) return;
   if (!finish_value()) return;
   unread_ = tail_.from(tail_end_);
   tail_.clear();
@@ -449,7 +465,7 @@ void XmlParameters::take_tag_as_text() {
   const bool closes_call =
       closes_ == Closes::call || (closes_ == Closes::nothing && closed_section_);
   if (tag_is_token_ && closes_call && state_ == State::after_tag) return end_call_after_tag();
-  if (tag_is_token_) return fail("a parameter is not closed");
+  if (tag_is_token_) return give_up("a parameter is not closed");
   if (refuses_text()) {
     unread_.put(value_.take_held());
     return fail(kNoText);
@@ -460,6 +476,7 @@ void XmlParameters::take_tag_as_text() {
   closes_ = Closes::nothing;
   closed_section_ = false;
   enter(State::value);
+  note(tag_role_, 0);
   value_text(again.text().substr(0, tail_tag_));
   read_again(again.from(tail_tag_));
 }

@@ -201,6 +201,10 @@ class TableBuilder {
     for (const std::string& text : body.key_close.texts) {  // `>` alone is too weak
       if (text.size() > 1) adder_.add(set, text, {}, Role::value_begin);
     }
+    // `</parameter>` may close a `<parameter>` of the value's text.
+    for (const std::string& text : body.close.texts) {
+      if (text.starts_with("</")) adder_.add(set, '<' + text.substr(2), {}, Role::bare_tag);
+    }
   }
 
   /// `except`: markup that does not count.

@@ -33,6 +33,7 @@ enum class Role : std::uint8_t {
   body_close,
   quote,
   tag_open,
+  bare_tag,  // a parameter's tag without its name: its closer is written like a parameter's
 };
 
 /// The automata for one kind of call: its header and body.

@@ -206,6 +206,8 @@ void CallReader::build_body(std::string_view name, bool in_parameter) {
   if (offered != nullptr) options.schema = offered->find(name);
   options.tools = core_.tools();
   options.section_close = &core_.program().section.close;
+  options.max_held = core_.options().limits.max_held_bytes;
+  options.tries = core_.tries;
   options.repairs = core_.options().repair;
   options.in_parameter = in_parameter;
   options.marks = core_.marks();
@@ -419,11 +421,24 @@ void CallReader::on_body(const BodyResult& result, std::string_view text) {
     core_.raw += read;
     if (result.status == ScanStatus::failed) unread.clear();  // the raw text contains it
   }
-  if (result.status == ScanStatus::failed) return on_failure(body_->problem(), unread);
   if (result.status == ScanStatus::more) return;
-  // The region changes first, so that the unread text is read in the new one.
-  end_body(result);
-  parser_.read_again(unread);
+  const std::uint8_t tries = std::exchange(core_.tries, body_->tries());
+  if (result.status == ScanStatus::failed) {
+    on_failure(body_->problem(), unread);
+  } else {
+    // The region changes first, so that the unread text is read in the new one.
+    end_body(result);
+    parser_.read_again(unread);
+  }
+  core_.tries = tries;
+}
+
+bool CallReader::decide() {
+  if (at_.state != State::body || !body_->is_undecided()) return false;
+  is_announced_ = core_.calls.is_open();
+  if (core_.labels) core_.labels->marks().begin_put(body_bytes());
+  on_body(body_->decide(*this), {});
+  return true;
 }
 
 // A string that the output cuts off, and that holds the closer, has lost its own quote.

@@ -97,6 +97,8 @@ class CallReader : RegionReader, CallSink, CallReaderState {
   void on_name_end(const MarkerCursor::Found& match);
   void on_malformed_end(const MarkerCursor::Found& match);
 
+  /// The output ends: decides how the last text of the body is read; false if that is certain.
+  bool decide();
   /// Ends the call at the end of the output.
   void finish(FinishReason reason);
   /// Discards the call when the parser goes back.

@@ -481,7 +481,9 @@ void Parser::finish(FinishReason reason, std::uint64_t token_end, Events& out) {
   core_.write_to(out, token_end);
   echo_.give_up();
   // Text that is read again may start a trial of its own.
-  while (core_.trial.is_on()) trial_.finish(reason);
+  while (call_.decide() || core_.trial.is_on()) {
+    if (core_.trial.is_on()) trial_.finish(reason);
+  }
   switch (core_.at.state) {
     case State::fence: core_.release_raw(); break;
     case State::markup: header_.finish(!ended_itself(reason)); break;

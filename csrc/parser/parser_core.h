@@ -14,6 +14,7 @@
 //   raw         the reader of a header, a call or a fence: HeaderReader, CallReader, ContentReader,
 //               and Parser for a token in a call's header; TurnReader resets it
 //   specials    Parser adds, CallReader and TurnReader clear them
+//   tries       CallReader, while it reads text again that a body gave back
 #pragma once
 
 #include <algorithm>
@@ -26,6 +27,7 @@
 #include <utility>
 #include <vector>
 
+#include "body/body.h"
 #include "format/format.h"
 #include "format/turn.h"
 #include "parser/audit_trail.h"
@@ -212,6 +214,7 @@ class ParserCore {
   ClonedPtr<CallLabels> labels;  // null: labels are off
   std::string raw;               // text of a header or a call that may turn out to be content
   std::vector<std::pair<std::size_t, std::size_t>> specials;  // in raw: begin and size
+  std::uint8_t tries = Body::kMaxTries;  // how often text that is read now may be held in a body
 
   void visit(Archive& archive);
 

@@ -126,7 +126,7 @@ void Trial::Kept::visit(Archive& archive) {
 void ParserCore::visit(Archive& archive) {
   archive.given(format_, program_);
   // Set at the beginning of every put.
-  archive.scratch(events_, callers_, token_end, reads_turn_);
+  archive.scratch(events_, callers_, token_end, reads_turn_, tries);
   archive(options_.by_id, at, trial);
   archive.part(turn_, [this] { return std::make_unique<Turn>(Turn{.before = calls}); });
   archive.part(audit_trail_, [] { return std::make_unique<AuditTrail>(); });

@@ -1,0 +1,138 @@
+// Follows the markup that a value quotes: what its text has opened, and which closer may be the
+// value's own.
+//
+// A value may quote calls of its own format:
+//
+//   <parameter=content>
+//   Example: <tool_call><function=f><parameter=a>1</parameter></function></tool_call>
+//   </parameter></function>
+//
+// A closer whose opener stands in the value belongs to the quote. The first `</parameter>` without
+// an opener closes the value, if another parameter or the end of the call follows it.
+//
+// An opener that is only mentioned has no closer, so the output's end may come first. Then the last
+// closers of the output decide (`end`).
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "text/archive.h"
+
+namespace unspool {
+
+class QuotedText {
+ public:
+  enum class Part : char {
+    section = 's',
+    call = 'c',
+    key = 'k',    // a parameter up to its value
+    value = 'v',  // a parameter's value, or a bare tag that its closer would close
+  };
+  static constexpr std::size_t kNone = std::string::npos;
+
+  /// The value begins.
+  void clear() { *this = {}; }
+
+  bool has_opened(Part part) const { return find(part) != kNone; }
+
+  void open(Part part) {
+    has_ended_ = has_ended_ || closes_call_;
+    begin_markup();
+    has_called_ = has_called_ || part == Part::call;
+    // Far above what a quote nests; bounds the memory.
+    if (open_.size() < kMaxDepth) open_ += static_cast<char>(part);
+  }
+  /// The value of the parameter that was opened last begins. A tag of its own opens one too.
+  void open_value(bool is_tag) {
+    if (!open_.empty() && open_.back() == static_cast<char>(Part::key)) {
+      open_.back() = static_cast<char>(Part::value);
+    } else if (is_tag) {
+      open(Part::value);
+    }
+  }
+
+  /// A value's closer, at this place of the held text.
+  void close_value(std::size_t at) {
+    const bool is_repeated = closed_at_ != kNone && is_own_;  // then the first one counts
+    const std::size_t first = is_repeated ? closed_at_ : at;
+    if (closes_ == Closes::call) closes_ = Closes::nothing;  // the call's closer was in the value
+    begin_markup();
+    is_own_ = !has_opened(Part::value);
+    closed_at_ = is_own_ ? first : at;
+    if (!is_own_) closes_ = Closes::value;
+  }
+  /// A call's closer. After a value's closer it may be the end of the call.
+  void close_call() {
+    const std::size_t closed_at = closed_at_;
+    begin_markup();
+    const std::size_t call = find(Part::call);
+    closes_call_ = call == kNone;
+    if (closed_at != kNone && (is_own_ || (closes_call_ && has_called_))) end_ = closed_at;
+    if (closes_call_) return;
+    const std::size_t value = find(Part::value);
+    if (value == kNone || value < call) {
+      open_.resize(call);
+    } else {
+      closes_ = Closes::call;
+    }
+  }
+  void close_section() {
+    if (closes_ == Closes::value) return;  // what follows decides about the value
+    const bool closes_call = closes_call_;
+    has_ended_ = has_ended_ || closes_call;
+    begin_markup();
+    closes_call_ = closes_call;
+    pop(Part::section);
+  }
+  /// Text that is not white space: the closers before it are part of a value.
+  void put_text() {
+    closed_at_ = kNone;
+    closes_call_ = false;
+    closes_ = Closes::nothing;
+  }
+
+  /// Where the value ends, if its call continues or ends here; else `kNone`.
+  std::size_t own_closer() const {
+    return is_own_ && !has_opened(Part::call) ? closed_at_ : kNone;
+  }
+  /// The output ends. Where the value ends, if a closer may be its own; else `kNone`.
+  std::size_t end() const { return closed_at_ != kNone && is_own_ ? closed_at_ : end_; }
+  /// Whether the call has ended without its value's closer.
+  bool has_ended() const { return has_ended_ || closes_call_; }
+
+  void visit(Archive& archive) {
+    archive.choice(closes_, Closes::call);
+    archive(open_, closed_at_, end_, is_own_, has_called_, closes_call_, has_ended_);
+    archive.expect(open_.size() <= kMaxDepth);
+  }
+
+ private:
+  enum class Closes : std::uint8_t { nothing, value, call };
+  static constexpr std::size_t kMaxDepth = 256;
+
+  std::size_t find(Part part) const { return open_.rfind(static_cast<char>(part)); }
+  /// Closes the innermost part of this kind, with all that is open in it.
+  void pop(Part part) {
+    if (const std::size_t at = find(part); at != kNone) open_.resize(at);
+  }
+  /// Markup follows: the last closer counts.
+  void begin_markup() {
+    if (closes_ == Closes::value) pop(Part::value);
+    if (closes_ == Closes::call) pop(Part::call);
+    put_text();
+  }
+
+  std::string open_;               // the parts, the innermost last
+  std::size_t closed_at_ = kNone;  // the last closer of a value, if only white space follows it
+  std::size_t end_ = kNone;        // the last one that the end of the call follows
+  bool is_own_ = false;            // nothing in the text opened what `closed_at_` closes
+  Closes closes_ = Closes::nothing;  // what the last closer ends, if no text follows it
+  bool has_called_ = false;        // the text has opened a call
+  bool closes_call_ = false;       // a call's closer without an opener, and no text follows it
+  bool has_ended_ = false;         // markup follows such a closer
+};
+
+}  // namespace unspool

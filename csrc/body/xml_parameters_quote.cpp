@@ -1,0 +1,107 @@
+// Values that quote calls of their own format, or that only look so.
+//
+// Where a value holds markup that would end it without its own closer, two readings are possible:
+//
+//   quoted     the markup is text: its closers pair up, and the value's own closer follows
+//   damaged    the value's closer is missing
+//
+// Everything from that markup on is held (`State::quoted`) until the value's own closer comes, or
+// the output or the limit ends. Then the text is the value's, or it is read again as damaged.
+#include <utility>
+
+#include "body/xml_parameters.h"
+#include "text/white_space.h"
+
+namespace unspool {
+
+using Part = QuotedText::Part;
+
+// Whether what follows decides about the held markup; it is read as a quote then.
+bool XmlParameters::may_be_quoted() {
+  if (is_damaged_ || tries_ == 0 || has_failed() || !value_.takes_text()) return false;
+  const Letters held = std::exchange(tail_, {});
+  closes_ = Closes::nothing;
+  closed_section_ = false;
+  quoted_.put_text();
+  enter(State::quoted);
+  read_again(held);
+  return true;
+}
+
+void XmlParameters::give_up(const char* problem) {
+  if (!may_be_quoted()) fail(problem);
+}
+
+std::size_t XmlParameters::read_quoted(const Letter& run) {
+  const auto found = find_marker(run, [this](std::string_view piece) {
+    if (!is_blank(piece)) quoted_.put_text();
+  });
+  tail_.put({run.text.substr(0, found.consumed), run.symbol});
+  pass(found.consumed);
+  if (found.marker != nullptr) on_quoted(found);
+  if (state_ == State::quoted && tail_.size() > max_held_) give_up_quoted();
+  return found.consumed;
+}
+
+void XmlParameters::on_quoted(const MarkerCursor::Found& found) {
+  const Role role = static_cast<Role>(found.marker->role);
+  const bool continues = role == Role::parameter_open || role == Role::body_close ||
+                         role == Role::section_close;
+  if (continues && quoted_.own_closer() != QuotedText::kNone)
+    return end_quoted(quoted_.own_closer());
+  note(role, tail_.size() - found.text.size());
+}
+
+// Markup at this place of the held text is part of the value's text, or may be.
+void XmlParameters::note(Role role, std::size_t at) {
+  switch (role) {
+    case Role::section_open: return quoted_.open(Part::section);
+    case Role::call_open: return quoted_.open(Part::call);
+    case Role::parameter_open: {
+      const bool has_tag = slot_.key_close.texts.front().size() > 1;
+      return quoted_.open(has_tag ? Part::key : Part::value);
+    }
+    case Role::bare_tag: return quoted_.open(Part::value);
+    case Role::value_begin: return quoted_.open_value(!slot_.key_end.empty());
+    case Role::value_close: return quoted_.close_value(at);
+    case Role::body_close: return quoted_.close_call();
+    case Role::section_close: return quoted_.close_section();
+    default: return;
+  }
+}
+
+// The held text up to `at` is the value's.
+void XmlParameters::end_quoted(std::size_t at) {
+  const Letters held = std::exchange(tail_, {});
+  is_damaged_ = holds_tag_ = true;
+  quoted_.clear();
+  enter(State::value);
+  release_slip();
+  value_text(held.text().substr(0, at));
+  read_again(held.from(at));
+}
+
+void XmlParameters::give_up_quoted() {
+  const Letters held = std::exchange(tail_, {});
+  is_damaged_ = true;
+  --tries_;
+  quoted_.clear();
+  enter(State::value);
+  read_again(held);
+}
+
+BodyResult XmlParameters::decide(CallSink& sink) {
+  read_ = 0;
+  while (state_ == State::quoted) {
+    if (quoted_.end() != QuotedText::kNone) {
+      end_quoted(quoted_.end());
+    } else if (quoted_.has_ended()) {
+      give_up_quoted();
+    } else {  // the value is still open
+      end_quoted(tail_.size() - cursor_.held().size());
+    }
+  }
+  return finish_put(0, state_ == State::done, sink);
+}
+
+}  // namespace unspool
