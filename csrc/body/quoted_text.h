@@ -39,7 +39,8 @@ class QuotedText {
   bool has_opened(Part part) const { return find(part) != kNone; }
 
   void open(Part part) {
-    has_ended_ = has_ended_ || closes_call_;
+    const bool is_next = part == Part::section || part == Part::call;
+    has_ended_ = has_ended_ || closes_call_ || (is_next && closed_at_ != kNone && is_own_);
     begin_markup();
     has_called_ = has_called_ || part == Part::call;
     // Far above what a quote nests; bounds the memory.
@@ -100,7 +101,7 @@ class QuotedText {
   }
   /// The output ends. Where the value ends, if a closer may be its own; else `kNone`.
   std::size_t end() const { return closed_at_ != kNone && is_own_ ? closed_at_ : end_; }
-  /// Whether the call has ended without its value's closer.
+  /// Whether the call has ended without the closer of its value, or without its own.
   bool has_ended() const { return has_ended_ || closes_call_; }
 
   void visit(Archive& archive) {
@@ -132,7 +133,7 @@ class QuotedText {
   Closes closes_ = Closes::nothing;  // what the last closer ends, if no text follows it
   bool has_called_ = false;        // the text has opened a call
   bool closes_call_ = false;       // a call's closer without an opener, and no text follows it
-  bool has_ended_ = false;         // markup follows such a closer
+  bool has_ended_ = false;         // markup follows such a closer, or a call the value's own closer
 };
 
 }  // namespace unspool

@@ -24,6 +24,7 @@ namespace {
 
 // Longer white space after a closing tag is not markup; bounds the held text.
 constexpr std::size_t kMaxCloserSpace = 256;
+constexpr std::size_t kMaxQuoted = 256;  // open tags in a string
 
 TypeSet types_of(const ValueSchema* schema) {
   // A schema without types allows all of them.
@@ -275,8 +276,7 @@ void XmlElements::open_element(const std::string& name) {
     return end_call();
   }
   if (open_.empty()) return begin_parameter(name);
-  // A string may contain HTML, or a call as an example.
-  if (is_string_) return take_tag_as_text();
+  if (is_string_) return quote_opener(name);
   raw_ += tag_.text();
   open_.push_back({name, {}, {}});
 }
@@ -289,11 +289,35 @@ void XmlElements::begin_parameter(const std::string& name) {
   if (!is_doubled_) begin_member(name, is_first, out_);
   is_string_ = types_of(schema_of(name)).is_only(TypeSet::string);
   holds_tag_ = false;
+  quoted_.clear();
   if (is_string_) value_out() += '"';
   open_.push_back({name, {}, {}});
 }
 
+// A string may contain HTML, or a call as an example.
+void XmlElements::quote_opener(const std::string& name) {
+  if (quoted_.size() < kMaxQuoted) quoted_.push_back(name.substr(0, name.find_first_of(kSpace)));
+  take_tag_as_text();
+}
+
+bool XmlElements::closes_quoted() const {
+  return is_string_ && std::find(quoted_.begin(), quoted_.end(), tag_name()) != quoted_.end();
+}
+
+// The name in a closing tag, which may be a single token.
+std::string XmlElements::tag_name() const {
+  const std::string_view text = tag_.text();
+  const std::size_t slash = text.rfind('/');
+  if (slash == std::string_view::npos) return {};
+  return std::string(trim(text.substr(slash + 1, text.size() - slash - 2)));
+}
+
 void XmlElements::close_element(std::string_view name) {
+  if (closes_quoted()) {
+    while (quoted_.back() != tag_name()) quoted_.pop_back();
+    quoted_.pop_back();
+    return take_tag_as_text();
+  }
   if (open_.empty()) {
     if (!name.empty() && name == closed_) return;  // written again
     closed_section_ = section_close_ != nullptr && is_closer_of(*section_close_);
@@ -424,7 +448,7 @@ void XmlElements::visit(Archive& archive) {
   archive.given(call_, section_close_);
   archive.choice(state_, State::done);
   archive(held_, tag_, opener_, raw_, open_, is_string_, maybe_closer_, closer_size_, holds_tag_,
-          closed_);
+          quoted_, closed_);
 }
 
 }  // namespace unspool

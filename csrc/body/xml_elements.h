@@ -3,6 +3,9 @@
 // A value that is a string in the schema is written as it arrives. Any other value waits for its
 // end, because only then is it known whether it is text, an object or a list. A parameter's closing
 // tag may be missing: the call's closer ends the value if another call or the end follows.
+//
+// A string may quote elements, such as a whole call: a closing tag whose opening tag is in the
+// string is text.
 #pragma once
 
 #include <string>
@@ -50,6 +53,9 @@ class XmlElements final : public TagBody {
   void read_text(std::string_view text);
   void take_tag_as_text();
   void take_closer_as_text();
+  void quote_opener(const std::string& name);
+  bool closes_quoted() const;
+  std::string tag_name() const;
   void open_element(const std::string& name);
   void close_element(std::string_view name);
   void close_innermost();
@@ -77,6 +83,7 @@ class XmlElements final : public TagBody {
   Letters maybe_closer_;          // the call's closer inside a value, and white space after it
   std::size_t closer_size_ = 0;   // of the closer in maybe_closer_
   bool holds_tag_ = false;        // the value contains a tag that is text
+  std::vector<std::string> quoted_;  // the names of the tags that a string has opened
   std::string closed_;            // the last parameter that was closed
 };
 

@@ -91,7 +91,13 @@ class XmlParameters final : public TagBody {
   void on_tag(const MarkerCursor::Found& found, const Letter& run);
   void on_token(const MarkerCursor::Found& found, const Letter& run);
   void on_quoted(const MarkerCursor::Found& found);
+  void on_quoted_in_only_value(Role role, std::size_t at);
   void note(Role role, std::size_t at);
+  /// The same, if it is certain that the markup is text.
+  void note_text(Role role) {
+    note(role, 0);
+    quoted_.put_text();
+  }
   bool may_be_quoted();
   /// Whether the value's text has opened what a closer of a value or of a call closes.
   bool closes_quoted() const {
@@ -109,7 +115,7 @@ class XmlParameters final : public TagBody {
   void on_opener_in_value(const MarkerCursor::Found& found, const Letter& run);
   void on_call_in_value(const MarkerCursor::Found& found, const Letter& run);
   void on_closer_in_value(const MarkerCursor::Found& found, const Letter& run, Role role);
-  void on_closer_of_only_value(const MarkerCursor::Found& found);
+  void on_closer_of_only_value(const MarkerCursor::Found& found, const Letter& run);
   void on_marker_between(const MarkerCursor::Found& found);
   void on_marker_after_tag(const MarkerCursor::Found& found);
   void on_wrapper_close();

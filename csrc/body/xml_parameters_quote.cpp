@@ -45,11 +45,24 @@ std::size_t XmlParameters::read_quoted(const Letter& run) {
 
 void XmlParameters::on_quoted(const MarkerCursor::Found& found) {
   const Role role = static_cast<Role>(found.marker->role);
+  const std::size_t at = tail_.size() - found.text.size();
+  if (slot_.is_keyless) return on_quoted_in_only_value(role, at);
   const bool continues = role == Role::parameter_open || role == Role::body_close ||
                          role == Role::section_close;
   if (continues && quoted_.own_closer() != QuotedText::kNone)
     return end_quoted(quoted_.own_closer());
-  note(role, tail_.size() - found.text.size());
+  note(role, at);
+}
+
+// A value without a key has no closer of its own: that of the call ends it.
+void XmlParameters::on_quoted_in_only_value(Role role, std::size_t at) {
+  const std::string_view before = tail_.text().substr(0, at);
+  const std::size_t line = before.find_last_not_of(" \t") + 1;
+  const bool begins_line =
+      line == 0 || before[line - 1] == '\n' || tail_.text().substr(at).starts_with('\n');
+  if (trims_line_breaks(slot_.trim) && !begins_line) return quoted_.put_text();
+  if (role == Role::body_close && !quoted_.has_opened(Part::call)) return end_quoted(at);
+  note(role, at);
 }
 
 // Markup at this place of the held text is part of the value's text, or may be.
@@ -73,7 +86,8 @@ void XmlParameters::note(Role role, std::size_t at) {
 // The held text up to `at` is the value's.
 void XmlParameters::end_quoted(std::size_t at) {
   const Letters held = std::exchange(tail_, {});
-  is_damaged_ = holds_tag_ = true;
+  is_damaged_ = true;
+  holds_tag_ = false;
   quoted_.clear();
   enter(State::value);
   release_slip();
@@ -99,6 +113,7 @@ BodyResult XmlParameters::decide(CallSink& sink) {
       give_up_quoted();
     } else {  // the value is still open
       end_quoted(tail_.size() - cursor_.held().size());
+      holds_tag_ = true;
     }
   }
   return finish_put(0, state_ == State::done, sink);

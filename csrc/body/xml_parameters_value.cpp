@@ -176,12 +176,13 @@ void XmlParameters::write_wrapper() {
 // A tag in a value: it ends the value if the text after it proves that. A token always does.
 void XmlParameters::on_tag(const MarkerCursor::Found& found, const Letter& run) {
   const Role role = static_cast<Role>(found.marker->role);
-  if (slot_.is_keyless) return on_closer_of_only_value(found);
+  if (slot_.is_keyless) return on_closer_of_only_value(found, run);
   if (role == Role::value_begin && !has_text_ && slip_.empty()) {  // written twice, or quoted
     tail_.put(found.text);
     tail_.end_with(run);
     if (may_be_quoted()) return;
     tail_.clear();
+    repairs_ |= kMarkup;
     return value_.leave_out(found.text);
   }
   if (is_token(found, run)) return on_token(found, run);
@@ -243,21 +244,21 @@ void XmlParameters::take_as_text(const MarkerCursor::Found& found, const Letter&
   }
   const Role role = static_cast<Role>(found.marker->role);
   holds_tag_ = holds_tag_ || role == Role::json_open;
-  note(role, 0);
+  note_text(role);
   value_text(found.text);
 }
 
 // Only the call's closer ends its only value. If it needs a line of its own, one within a line is
 // text. A value that contains another call's opener in this way may be two calls.
-void XmlParameters::on_closer_of_only_value(const MarkerCursor::Found& found) {
-  const bool counts = !trims_line_breaks(slot_.trim) || value_.is_at_line_start();
+void XmlParameters::on_closer_of_only_value(const MarkerCursor::Found& found,
+                                            const Letter& run) {
+  const bool counts = !trims_line_breaks(slot_.trim) || value_.is_at_line_start() ||
+                      found.text.starts_with('\n');
   const Role role = static_cast<Role>(found.marker->role);
   holds_tag_ = holds_tag_ || (counts && role == Role::call_open);
+  if (counts && role == Role::call_open) quoted_.open(QuotedText::Part::call);
   if (!counts || role != Role::body_close) return value_text(found.text);
-  if (holds_tag_) {
-    tail_.put(found.text);
-    return fail("the call is not closed");
-  }
+  if (holds_tag_) return fail_at(found, run, "the call is not closed");
   closer_ = found.text;
   if (finish_value()) end_call(found.text);
 }
@@ -408,6 +409,11 @@ void XmlParameters::on_marker_after_tag(const MarkerCursor::Found& found) {
       break;
     case Role::section_close: on_section_closer_after_tag(found.text); break;
     case Role::ignore: break;
+    case Role::section_open:
+    case Role::call_open:
+      // The call's closer is missing, or the value quotes all of this.
+      if (closer_.empty() && may_be_quoted()) return;
+      return end_call_after_tag();
     default: return end_call_after_tag();
   }
   if (tail_count_ > kMaxTailCount) take_tag_as_text();
@@ -476,7 +482,7 @@ void XmlParameters::take_tag_as_text() {
   closes_ = Closes::nothing;
   closed_section_ = false;
   enter(State::value);
-  note(tag_role_, 0);
+  note_text(tag_role_);
   value_text(again.text().substr(0, tail_tag_));
   read_again(again.from(tail_tag_));
 }
