@@ -72,6 +72,7 @@ class QuotedText {
     const std::size_t call = find(Part::call);
     closes_call_ = call == kNone;
     if (closed_at != kNone && (is_own_ || (closes_call_ && has_called_))) end_ = closed_at;
+    has_ended_ = has_ended_ || (closes_call_ && closed_at != kNone);
     if (closes_call_) return;
     const std::size_t value = find(Part::value);
     if (value == kNone || value < call) {
@@ -96,9 +97,7 @@ class QuotedText {
   }
 
   /// Where the value ends, if its call continues or ends here; else `kNone`.
-  std::size_t own_closer() const {
-    return is_own_ && !has_opened(Part::call) ? closed_at_ : kNone;
-  }
+  std::size_t own_closer() const { return is_own_ && !has_opened(Part::call) ? closed_at_ : kNone; }
   /// The output ends. Where the value ends, if a closer may be its own; else `kNone`.
   std::size_t end() const { return closed_at_ != kNone && is_own_ ? closed_at_ : end_; }
   /// Whether the call has ended without the closer of its value, or without its own.
@@ -126,14 +125,14 @@ class QuotedText {
     put_text();
   }
 
-  std::string open_;               // the parts, the innermost last
-  std::size_t closed_at_ = kNone;  // the last closer of a value, if only white space follows it
-  std::size_t end_ = kNone;        // the last one that the end of the call follows
-  bool is_own_ = false;            // nothing in the text opened what `closed_at_` closes
+  std::string open_;                 // the parts, the innermost last
+  std::size_t closed_at_ = kNone;    // the last closer of a value, if only white space follows it
+  std::size_t end_ = kNone;          // the last one that the end of the call follows
+  bool is_own_ = false;              // nothing in the text opened what `closed_at_` closes
   Closes closes_ = Closes::nothing;  // what the last closer ends, if no text follows it
-  bool has_called_ = false;        // the text has opened a call
-  bool closes_call_ = false;       // a call's closer without an opener, and no text follows it
-  bool has_ended_ = false;         // markup follows such a closer, or a call the value's own closer
+  bool has_called_ = false;          // the text has opened a call
+  bool closes_call_ = false;         // a call's closer without an opener, and no text follows it
+  bool has_ended_ = false;  // markup follows such a closer, or a call the value's own closer
 };
 
 }  // namespace unspool

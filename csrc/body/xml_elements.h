@@ -74,17 +74,17 @@ class XmlElements final : public TagBody {
   const CallRegion& call_;
   const MarkerTexts* section_close_;
   State state_ = State::text;
-  Letters held_;                  // what the cursor holds
-  Letters tag_;                   // the last tag
-  std::size_t opener_ = 0;        // length of its opener
-  std::string raw_;               // the source of a value that waits for its end
-  std::vector<XmlElement> open_;  // the open elements, outermost first
-  bool is_string_ = false;        // the open parameter is written as it arrives
-  Letters maybe_closer_;          // the call's closer inside a value, and white space after it
-  std::size_t closer_size_ = 0;   // of the closer in maybe_closer_
-  bool holds_tag_ = false;        // the value contains a tag that is text
+  Letters held_;                     // what the cursor holds
+  Letters tag_;                      // the last tag
+  std::size_t opener_ = 0;           // length of its opener
+  std::string raw_;                  // the source of a value that waits for its end
+  std::vector<XmlElement> open_;     // the open elements, outermost first
+  bool is_string_ = false;           // the open parameter is written as it arrives
+  Letters maybe_closer_;             // the call's closer inside a value, and white space after it
+  std::size_t closer_size_ = 0;      // of the closer in maybe_closer_
+  bool holds_tag_ = false;           // the value contains a tag that is text
   std::vector<std::string> quoted_;  // the names of the tags that a string has opened
-  std::string closed_;            // the last parameter that was closed
+  std::string closed_;               // the last parameter that was closed
 };
 
 }  // namespace unspool

@@ -51,6 +51,7 @@ void XmlParameters::link(CallMarks* marks) {
 
 void XmlParameters::enter(State state) {
   state_ = state;
+  held_.clear();
   switch (state) {
     case State::parameter:
     case State::after_tag:
@@ -542,7 +543,7 @@ void XmlParameters::visit(Archive& archive) {
   });
   archive(holds_tag_, holds_closer_, is_unopened_, forbids_text_, has_text_, end_, slip_, tail_,
           tail_tag_, tail_end_, tail_count_);
-  archive(tag_is_token_, is_amid_line_, is_closed_twice_, released_, quoted_, is_damaged_, tries_);
+  archive(is_amid_line_, is_closed_twice_, released_, held_, quoted_, is_damaged_, tries_);
 }
 
 }  // namespace unspool

@@ -88,8 +88,7 @@ class XmlParameters final : public TagBody {
   void read_again(const Letters& letters);
   MarkerCursor::Found look(const Letter& run);
 
-  void on_tag(const MarkerCursor::Found& found, const Letter& run);
-  void on_token(const MarkerCursor::Found& found, const Letter& run);
+  void on_tag(const MarkerCursor::Found& found);
   void on_quoted(const MarkerCursor::Found& found);
   void on_quoted_in_only_value(Role role, std::size_t at);
   void note(Role role, std::size_t at);
@@ -101,21 +100,22 @@ class XmlParameters final : public TagBody {
   bool may_be_quoted();
   /// Whether the value's text has opened what a closer of a value or of a call closes.
   bool closes_quoted() const {
-    return quoted_.has_opened(QuotedText::Part::value) || quoted_.has_opened(QuotedText::Part::call);
+    return quoted_.has_opened(QuotedText::Part::value) ||
+           quoted_.has_opened(QuotedText::Part::call);
   }
   void end_quoted(std::size_t at);
   void give_up_quoted();
   void give_up(const char* problem);
-  void hold_tag(const MarkerCursor::Found& found, const Letter& run, State state);
-  void fail_at(const MarkerCursor::Found& found, const Letter& run, const char* problem);
+  void hold_tag(const MarkerCursor::Found& found, State state);
+  void fail_at(const char* problem);
   /// Whether the schema wants the value to be of another type than text.
   bool refuses_text() const { return forbids_text_ && !value_.takes_text(); }
-  void take_as_text(const MarkerCursor::Found& found, const Letter& run);
+  void take_as_text(const MarkerCursor::Found& found);
   std::size_t hold_space(std::string_view space);
-  void on_opener_in_value(const MarkerCursor::Found& found, const Letter& run);
-  void on_call_in_value(const MarkerCursor::Found& found, const Letter& run);
-  void on_closer_in_value(const MarkerCursor::Found& found, const Letter& run, Role role);
-  void on_closer_of_only_value(const MarkerCursor::Found& found, const Letter& run);
+  void on_opener_in_value(const MarkerCursor::Found& found);
+  void on_call_in_value(const MarkerCursor::Found& found);
+  void on_closer_in_value(const MarkerCursor::Found& found, Role role);
+  void on_closer_of_only_value(const MarkerCursor::Found& found);
   void on_marker_between(const MarkerCursor::Found& found);
   void on_marker_after_tag(const MarkerCursor::Found& found);
   void on_wrapper_close();
@@ -199,14 +199,14 @@ class XmlParameters final : public TagBody {
   std::size_t tail_count_ = 0;  // white space and further markers in it
   Closes closes_ = Closes::nothing;
   Role tag_role_ = Role::ignore;  // of the first tag
-  bool tag_is_token_ = false;     // the same
   bool is_amid_line_ = false;     // the same
   bool is_closed_twice_ = false;  // the value's closer is repeated
-  QuotedText quoted_;          // in the value's text; in `quoted`, in `tail_` too
-  bool is_damaged_ = false;    // the value is not read as one that quotes
-  std::size_t max_held_;       // bytes of a quote
-  std::uint8_t tries_;         // how often the same text may still be read again
+  QuotedText quoted_;             // in the value's text; in `quoted`, in `tail_` too
+  bool is_damaged_ = false;       // the value is not read as one that quotes
+  std::size_t max_held_;          // bytes of a quote
+  std::uint8_t tries_;            // how often the same text may still be read again
   std::string released_;
+  Letters held_;  // in a value, what the cursor holds or has found
 };
 
 }  // namespace unspool

@@ -30,21 +30,19 @@ std::size_t find_begin(std::string_view text, const MarkerTexts& tags) {
   return found;
 }
 
-bool is_token(const MarkerCursor::Found& found, const Letter& run) {
-  return run.symbol != 0 && trim(found.text) == trim(run.text);
-}
-
 }  // namespace
 
 // Text up to a tag, or a token.
 std::size_t XmlParameters::read_value(const Letter& run) {
   const auto found = find_marker(run, [this](std::string_view piece) { value_text(piece); });
   pass(found.consumed);
+  // The cursor holds text without its tokens; this copy has them too.
+  held_.follow({run.text.substr(0, found.consumed), run.symbol},
+               found.marker != nullptr ? found.text : cursor_.held());
   if (has_failed()) {
-    unread_.put(found.marker != nullptr ? found.text : cursor_.held());
-    unread_.end_with(run);
+    unread_.put(held_);
   } else if (found.marker != nullptr) {
-    on_tag(found, run);
+    on_tag(found);
   }
   return found.consumed;
 }
@@ -173,54 +171,36 @@ void XmlParameters::write_wrapper() {
   written_ = Written::members;
 }
 
-// A tag in a value: it ends the value if the text after it proves that. A token always does.
-void XmlParameters::on_tag(const MarkerCursor::Found& found, const Letter& run) {
+// A tag in a value: it ends the value if the text after it proves that. That it came as its token
+// proves nothing: a model writes a quoted tag as its token too.
+void XmlParameters::on_tag(const MarkerCursor::Found& found) {
   const Role role = static_cast<Role>(found.marker->role);
-  if (slot_.is_keyless) return on_closer_of_only_value(found, run);
+  if (slot_.is_keyless) return on_closer_of_only_value(found);
   if (role == Role::value_begin && !has_text_ && slip_.empty()) {  // written twice, or quoted
-    tail_.put(found.text);
-    tail_.end_with(run);
+    tail_.put(held_);
     if (may_be_quoted()) return;
     tail_.clear();
     repairs_ |= kMarkup;
     return value_.leave_out(found.text);
   }
-  if (is_token(found, run)) return on_token(found, run);
   switch (role) {
-    case Role::parameter_open: return on_opener_in_value(found, run);
-    case Role::call_open: return on_call_in_value(found, run);
-    case Role::key_end: return hold_tag(found, run, State::key_end);
+    case Role::parameter_open: return on_opener_in_value(found);
+    case Role::call_open: return on_call_in_value(found);
+    case Role::key_end: return hold_tag(found, State::key_end);
     case Role::section_open:
     case Role::section_close:
     case Role::bare_tag:
-    case Role::json_open: return take_as_text(found, run);
+    case Role::json_open: return take_as_text(found);
     case Role::value_begin:
-      if (!is_unopened_ && (!holds_tag_ || !slot_.key_end.empty())) return take_as_text(found, run);
-      return fail_at(found, run,
-                     is_unopened_ ? "text stands between a parameter's name and its value"
+      if (!is_unopened_ && (!holds_tag_ || !slot_.key_end.empty())) return take_as_text(found);
+      return fail_at(is_unopened_ ? "text stands between a parameter's name and its value"
                                   : "a parameter's opener is missing");
-    default: return on_closer_in_value(found, run, role);
+    default: return on_closer_in_value(found, role);
   }
 }
 
-// A marker that came as its token is a mention only if the value quotes it.
-void XmlParameters::on_token(const MarkerCursor::Found& found, const Letter& run) {
-  const Role role = static_cast<Role>(found.marker->role);
-  switch (role) {
-    case Role::parameter_open: return hold_tag(found, run, State::next_key);
-    case Role::bare_tag: return take_as_text(found, run);
-    case Role::section_open:
-    case Role::call_open: return fail_at(found, run, "the call is not closed");
-    case Role::key_end:
-    case Role::json_open:
-    case Role::value_begin: return fail_at(found, run, "a parameter is not closed");
-    default: return on_closer_in_value(found, run, role);
-  }
-}
-
-void XmlParameters::on_closer_in_value(const MarkerCursor::Found& found, const Letter& run,
-                                       Role role) {
-  hold_tag(found, run, State::after_tag);
+void XmlParameters::on_closer_in_value(const MarkerCursor::Found& found, Role role) {
+  hold_tag(found, State::after_tag);
   const bool closes_call = role == Role::body_close;
   closes_ = role == Role::value_close ? Closes::value
             : closes_call             ? Closes::call
@@ -229,18 +209,16 @@ void XmlParameters::on_closer_in_value(const MarkerCursor::Found& found, const L
   closer_ = closes_call || closed_section_ ? found.text : std::string_view{};
 }
 
-void XmlParameters::fail_at(const MarkerCursor::Found& found, const Letter& run,
-                            const char* problem) {
-  tail_.put(found.text);
-  tail_.end_with(run);
+void XmlParameters::fail_at(const char* problem) {
+  tail_.put(held_);
   give_up(problem);
 }
 
 // A marker is text, except in a value that refuses it.
-void XmlParameters::take_as_text(const MarkerCursor::Found& found, const Letter& run) {
+void XmlParameters::take_as_text(const MarkerCursor::Found& found) {
   if (refuses_text()) {
     unread_.put(value_.take_held());
-    return fail_at(found, run, kNoText);
+    return fail_at(kNoText);
   }
   const Role role = static_cast<Role>(found.marker->role);
   holds_tag_ = holds_tag_ || role == Role::json_open;
@@ -250,25 +228,22 @@ void XmlParameters::take_as_text(const MarkerCursor::Found& found, const Letter&
 
 // Only the call's closer ends its only value. If it needs a line of its own, one within a line is
 // text. A value that contains another call's opener in this way may be two calls.
-void XmlParameters::on_closer_of_only_value(const MarkerCursor::Found& found,
-                                            const Letter& run) {
-  const bool counts = !trims_line_breaks(slot_.trim) || value_.is_at_line_start() ||
-                      found.text.starts_with('\n');
+void XmlParameters::on_closer_of_only_value(const MarkerCursor::Found& found) {
+  const bool counts =
+      !trims_line_breaks(slot_.trim) || value_.is_at_line_start() || found.text.starts_with('\n');
   const Role role = static_cast<Role>(found.marker->role);
   holds_tag_ = holds_tag_ || (counts && role == Role::call_open);
   if (counts && role == Role::call_open) quoted_.open(QuotedText::Part::call);
   if (!counts || role != Role::body_close) return value_text(found.text);
-  if (holds_tag_) return fail_at(found, run, "the call is not closed");
+  if (holds_tag_) return fail_at("the call is not closed");
   closer_ = found.text;
   if (finish_value()) end_call(found.text);
 }
 
-void XmlParameters::hold_tag(const MarkerCursor::Found& found, const Letter& run, State state) {
+void XmlParameters::hold_tag(const MarkerCursor::Found& found, State state) {
   tail_.clear();
-  tail_.put(found.text);
-  tail_.end_with(run);
+  tail_.put(held_);
   tag_role_ = static_cast<Role>(found.marker->role);
-  tag_is_token_ = is_token(found, run);
   is_amid_line_ = is_closed_twice_ = false;
   tail_tag_ = tail_end_ = tail_.size();
   tail_count_ = 0;
@@ -278,20 +253,20 @@ void XmlParameters::hold_tag(const MarkerCursor::Found& found, const Letter& run
 }
 
 // Within a line it opens only after a closing tag, and with a key of the schema.
-void XmlParameters::on_opener_in_value(const MarkerCursor::Found& found, const Letter& run) {
-  if (ends_with_slip()) return fail_at(found, run, kMisspelled);
+void XmlParameters::on_opener_in_value(const MarkerCursor::Found& found) {
+  if (ends_with_slip()) return fail_at(kMisspelled);
   const bool begins_line =
       !trims_line_breaks(slot_.trim) || (slip_.empty() && value_.is_at_line_start());
-  if (!begins_line && !holds_closer_ && !is_slip()) return take_as_text(found, run);
-  hold_tag(found, run, State::next_key);
+  if (!begins_line && !holds_closer_ && !is_slip()) return take_as_text(found);
+  hold_tag(found, State::next_key);
   is_amid_line_ = !begins_line;
 }
 
 // Whether a call begins here is known after its name.
-void XmlParameters::on_call_in_value(const MarkerCursor::Found& found, const Letter& run) {
-  if (ends_with_slip()) return fail_at(found, run, "the call is not closed");
-  if (!holds_tag_ && tools_ == nullptr) return take_as_text(found, run);
-  hold_tag(found, run, State::next_call);
+void XmlParameters::on_call_in_value(const MarkerCursor::Found& found) {
+  if (ends_with_slip()) return fail_at("the call is not closed");
+  if (!holds_tag_ && tools_ == nullptr) return take_as_text(found);
+  hold_tag(found, State::next_call);
 }
 
 // A value contains a closing tag and text after it. If the end of a name and a value's opener
@@ -468,10 +443,6 @@ void XmlParameters::end_call_after_tag() {
 
 // The tag is text after all; the text after it may begin or contain the tag that counts.
 void XmlParameters::take_tag_as_text() {
-  const bool closes_call =
-      closes_ == Closes::call || (closes_ == Closes::nothing && closed_section_);
-  if (tag_is_token_ && closes_call && state_ == State::after_tag) return end_call_after_tag();
-  if (tag_is_token_) return give_up("a parameter is not closed");
   if (refuses_text()) {
     unread_.put(value_.take_held());
     return fail(kNoText);

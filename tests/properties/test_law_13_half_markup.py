@@ -60,6 +60,17 @@ def openers_and_closers(format: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(dict.fromkeys(filter(None, opens))), tuple(dict.fromkeys(filter(None, closes)))
 
 
+@functools.cache
+def value_openers(format: str) -> tuple[str, ...]:
+    """What a value's closer may close: a value's or a parameter's opener, or a bare tag."""
+    opens = {"<" + closer[2:] for closer in value_closers(format) if closer.startswith("</")}
+    opens |= {before.strip() for before, _ in tagged_values(format)}
+    for pattern in texts(format, "parameter"):
+        if pattern.count("${key}") == 1 and "${value" in pattern:
+            opens.add(around(pattern, "key")[0].strip())
+    return tuple(opener for opener in opens if opener[:1] in tuple("<["))
+
+
 def values(format: str) -> Iterator[tuple[str, str]]:
     """Values, each with what it holds."""
     opens, closes = openers_and_closers(format)
@@ -103,7 +114,7 @@ def attempt(
 def is_allowed(format: str, text: str, problem: str) -> bool:
     """Whether the call is malformed and says so, or says that it left out a closer that closes nothing."""
     if problem.startswith("complete and cut, in repairs"):
-        return not any(opener in text for opener in openers_and_closers(format)[0])
+        return not any(opener in text for opener in value_openers(format))
     return problem.startswith("malformed:") and not problem.endswith("malformed ()")
 
 
