@@ -205,12 +205,14 @@ def example(case: Case) -> str:
 
 
 def quotable(format: str, mode: Mode, text: str) -> str:
-    """The text without what ends an answer or is dropped: by ids it is spelled, in text mode left out."""
+    """The text without what ends an answer and no call: by ids it is spelled, in text mode left out."""
     if mode != "text":
         return without_ends(format, text)
     facts = get_format(format).facts
-    for marker in sorted((*facts.ends, *facts.dropped), key=len, reverse=True):
-        text = text.replace(marker, "")
+    closers = {closer.strip() for call in facts.calls for closer in call.closers}
+    for marker in sorted(facts.ends, key=len, reverse=True):
+        if marker.strip() not in closers:
+            text = text.replace(marker, "")
     return text.strip()
 
 

@@ -67,12 +67,13 @@ def holds(format: str, text: str) -> str:
     headers = [
         one for header in facts.headers if not header.is_inline for one in (*header.openers, *header.closers)
     ]
-    answer = spoken(format, "Four.")
+    answer, call = spoken(format, "Four."), written(format, NEUTRAL)
     if any(one.strip() and one in text for one in headers):
         return "a header in it"
     if opens_reasoning(format, text):
         return "reasoning in it"
-    if any(one in text and (one in answer or one in facts.dropped) for one in markers(format)):
+    wraps = [one for one in markers(format) if one not in call and (one in answer or one in facts.dropped)]
+    if any(one in text for one in wraps):
         return "an answer's markup in it"
     return ""
 
