@@ -145,7 +145,7 @@ def text_orphans(format: str) -> Tried:
 def noise_in_sections(format: str) -> Tried:
     facts = get_format(format).facts
     for opener in facts.section_openers:
-        for closer in ("", *facts.section_closers):
+        for closer in facts.section_closers or ("",):
             if not is_spelled(format, opener.strip()) or (closer and not is_spelled(format, closer.strip())):
                 continue
             for before in ("", "I look.\n"):
