@@ -40,7 +40,9 @@ class QuotedText {
 
   void open(Part part) {
     const bool is_next = part == Part::section || part == Part::call;
-    has_ended_ = has_ended_ || closes_call_ || (is_next && closed_at_ != kNone && is_own_);
+    const bool is_closed = closed_at_ != kNone && is_own_;
+    has_ended_ = has_ended_ || closes_call_ || (is_next && is_closed);
+    if (!is_next && is_closed) end_ = closed_at_;
     begin_markup();
     has_called_ = has_called_ || part == Part::call;
     // Far above what a quote nests; bounds the memory.
@@ -61,7 +63,7 @@ class QuotedText {
     const std::size_t first = is_repeated ? closed_at_ : at;
     if (closes_ == Closes::call) closes_ = Closes::nothing;  // the call's closer was in the value
     begin_markup();
-    is_own_ = !has_opened(Part::value);
+    is_own_ = !is_in_value();
     closed_at_ = is_own_ ? first : at;
     if (!is_own_) closes_ = Closes::value;
   }
@@ -74,11 +76,10 @@ class QuotedText {
     if (closed_at != kNone && (is_own_ || (closes_call_ && has_called_))) end_ = closed_at;
     has_ended_ = has_ended_ || (closes_call_ && closed_at != kNone);
     if (closes_call_) return;
-    const std::size_t value = find(Part::value);
-    if (value == kNone || value < call) {
-      open_.resize(call);
-    } else {
+    if (is_in_value()) {
       closes_ = Closes::call;
+    } else {
+      open_.resize(call);
     }
   }
   void close_section() {
@@ -114,6 +115,12 @@ class QuotedText {
   static constexpr std::size_t kMaxDepth = 256;
 
   std::size_t find(Part part) const { return open_.rfind(static_cast<char>(part)); }
+  /// Whether a value is open in the innermost open call.
+  bool is_in_value() const {
+    const std::size_t value = find(Part::value);
+    const std::size_t call = find(Part::call);
+    return value != kNone && (call == kNone || value > call);
+  }
   /// Closes the innermost part of this kind, with all that is open in it.
   void pop(Part part) {
     if (const std::size_t at = find(part); at != kNone) open_.resize(at);
@@ -127,7 +134,7 @@ class QuotedText {
 
   std::string open_;                 // the parts, the innermost last
   std::size_t closed_at_ = kNone;    // the last closer of a value, if only white space follows it
-  std::size_t end_ = kNone;          // the last one that the end of the call follows
+  std::size_t end_ = kNone;          // the last one that another parameter or the call's end follows
   bool is_own_ = false;              // nothing in the text opened what `closed_at_` closes
   Closes closes_ = Closes::nothing;  // what the last closer ends, if no text follows it
   bool has_called_ = false;          // the text has opened a call

@@ -55,12 +55,12 @@ void XmlParameters::enter(State state) {
   switch (state) {
     case State::parameter:
     case State::after_tag:
-    case State::call_name: cursor_.reset(&markers_.parameter); break;
+    case State::call_name:
+    case State::quoted: cursor_.reset(&markers_.parameter); break;
     case State::key:
     case State::next_key:
     case State::key_end: cursor_.reset(&markers_.key); break;
-    case State::value:
-    case State::quoted: cursor_.reset(&markers_.value); break;
+    case State::value: cursor_.reset(&markers_.value); break;
     case State::next_call: cursor_.reset(&markers_.header); break;
     case State::json:
     case State::done: break;
@@ -195,6 +195,9 @@ void XmlParameters::on_marker_between(const MarkerCursor::Found& found) {
     case Role::body_close: tail_.clear(); return end_call(found.text);
     case Role::ignore: return tail_.clear();
     case Role::value_close: return fail("a closing tag closes nothing");
+    case Role::key_end:
+    case Role::value_begin:
+    case Role::bare_tag: return fail("text stands between the parameters");
     default: return end_without_closer();
   }
 }

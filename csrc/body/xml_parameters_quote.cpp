@@ -47,8 +47,8 @@ void XmlParameters::on_quoted(const MarkerCursor::Found& found) {
   const Role role = static_cast<Role>(found.marker->role);
   const std::size_t at = tail_.size() - found.text.size();
   if (slot_.is_keyless) return on_quoted_in_only_value(role, at);
-  const bool continues =
-      role == Role::parameter_open || role == Role::body_close || role == Role::section_close;
+  const bool continues = role == Role::parameter_open || role == Role::body_close ||
+                         role == Role::section_close || (role == Role::json_close && is_wrapped_);
   if (continues && quoted_.own_closer() != QuotedText::kNone)
     return end_quoted(quoted_.own_closer());
   note(role, at);

@@ -384,6 +384,9 @@ void XmlParameters::on_marker_after_tag(const MarkerCursor::Found& found) {
       break;
     case Role::section_close: on_section_closer_after_tag(found.text); break;
     case Role::ignore: break;
+    case Role::key_end:
+    case Role::value_begin:
+    case Role::bare_tag: return take_tag_as_text();
     case Role::section_open:
     case Role::call_open:
       // The call's closer is missing, or the value quotes all of this.

@@ -171,6 +171,7 @@ class TableBuilder {
       adder_.add(set, markup.open, markup.has_header() ? Role::markup_open : Role::ignore, i);
     }
     add(set, kIgnored);
+    add_parts_of_value(set, body);
   }
 
   // The last ones show that the key was never closed. The call is then malformed, and its text
@@ -197,6 +198,11 @@ class TableBuilder {
     add_texts(program_.section.close, {}, Role::section_close);
     add(set, kCallOpen);
     add_texts(program_.section.open, {}, Role::section_open);
+    add_parts_of_value(set, body);
+  }
+
+  // What opens nothing that a call's grammar has there, and counts where a value quotes a call.
+  void add_parts_of_value(MarkerSet& set, const ParametersSlot& body) {
     for (const std::string& text : body.key_end) adder_.add(set, text, {}, Role::key_end);
     for (const std::string& text : body.key_close.texts) {  // `>` alone is too weak
       if (text.size() > 1) adder_.add(set, text, {}, Role::value_begin);

@@ -98,8 +98,16 @@ def test_a_value_without_its_closing_tag_holds_no_more_than_a_few_tags() -> None
     parser = unspool.Parser("glm45", TOOLS)
     parser.parse_chunk("<tool_call>f\n<arg_key>city</arg_key>\n<arg_value>")
     for _ in range(2000):
-        parser.parse_chunk("a</tool_call> </tool_call>\n</arg_value> <tool_call>g <arg_key>")
+        parser.parse_chunk("a</tool_call> </tool_call>\n</arg_value> <tool_call>g ")
         assert parser.held_bytes < 100
+
+
+def test_a_value_that_may_quote_a_call_holds_no_more_than_the_limit() -> None:
+    parser = unspool.Parser("glm45", TOOLS, max_held_bytes=10_000)
+    parser.parse_chunk("<tool_call>f\n<arg_key>city</arg_key>\n<arg_value>")
+    for _ in range(2000):
+        parser.parse_chunk("a <tool_call>f <arg_key>n</arg_key><arg_value>1</arg_value></tool_call>")
+        assert parser.held_bytes < 10_200
 
 
 @pytest.mark.parametrize(
