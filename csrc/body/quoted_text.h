@@ -36,18 +36,22 @@ class QuotedText {
   /// The value begins.
   void clear() { *this = {}; }
 
+  bool is_empty() const { return open_.empty(); }
   bool has_opened(Part part) const { return find(part) != kNone; }
 
   void open(Part part) {
     const bool is_next = part == Part::section || part == Part::call;
-    const bool is_closed = closed_at_ != kNone && is_own_;
-    has_ended_ = has_ended_ || closes_call_ || (is_next && is_closed);
-    if (!is_next && is_closed) end_ = closed_at_;
+    const bool is_closed = closed_at_ != kNone;
+    has_ended_ = has_ended_ || closes_call_ || (is_next && is_closed && !has_opened(Part::call));
+    if (!is_next && is_closed && is_own_) note_end(closed_at_, 1);
     begin_markup();
     has_called_ = has_called_ || part == Part::call;
+    if (part == Part::call) ++closers_;
     // Far above what a quote nests; bounds the memory.
     if (open_.size() < kMaxDepth) open_ += static_cast<char>(part);
   }
+  /// The markup to come begins with what may be the call's next parameter.
+  void expect_parameter() { parameter_ = open_.size(); }
   /// The value of the parameter that was opened last begins. A tag of its own opens one too.
   void open_value(bool is_tag) {
     if (!open_.empty() && open_.back() == static_cast<char>(Part::key)) {
@@ -59,12 +63,13 @@ class QuotedText {
 
   /// A value's closer, at this place of the held text.
   void close_value(std::size_t at) {
-    const bool is_repeated = closed_at_ != kNone && is_own_;  // then the first one counts
-    const std::size_t first = is_repeated ? closed_at_ : at;
+    // Written twice: the first one counts.
+    const bool ends_parameter = is_own_ || has_ended_ || open_.size() == parameter_ + 1;
+    if (closed_at_ != kNone && ends_parameter) return;
     if (closes_ == Closes::call) closes_ = Closes::nothing;  // the call's closer was in the value
     begin_markup();
     is_own_ = !is_in_value();
-    closed_at_ = is_own_ ? first : at;
+    closed_at_ = at;
     if (!is_own_) closes_ = Closes::value;
   }
   /// A call's closer. After a value's closer it may be the end of the call.
@@ -73,8 +78,13 @@ class QuotedText {
     begin_markup();
     const std::size_t call = find(Part::call);
     closes_call_ = call == kNone;
-    if (closed_at != kNone && (is_own_ || (closes_call_ && has_called_))) end_ = closed_at;
-    has_ended_ = has_ended_ || (closes_call_ && closed_at != kNone);
+    if (closed_at != kNone && (is_own_ || (closes_call_ && has_called_))) {
+      note_end(closed_at, 0);
+    } else {
+      has_ended_ = has_ended_ || (closes_call_ && closed_at != kNone);
+      is_unclear_ = is_unclear_ || (end_ != kNone && closers_ == 0);
+      if (closers_ > 0) --closers_;
+    }
     if (closes_call_) return;
     if (is_in_value()) {
       closes_ = Closes::call;
@@ -100,13 +110,17 @@ class QuotedText {
   /// Where the value ends, if its call continues or ends here; else `kNone`.
   std::size_t own_closer() const { return is_own_ && !has_opened(Part::call) ? closed_at_ : kNone; }
   /// The output ends. Where the value ends, if a closer may be its own; else `kNone`.
-  std::size_t end() const { return closed_at_ != kNone && is_own_ ? closed_at_ : end_; }
+  std::size_t end() const {
+    if (closed_at_ != kNone && is_own_) return closed_at_;
+    return is_unclear_ || has_ended_ ? kNone : end_;
+  }
   /// Whether the call has ended without the closer of its value, or without its own.
-  bool has_ended() const { return has_ended_ || closes_call_; }
+  bool has_ended() const { return end_ == kNone && (has_ended_ || closes_call_); }
 
   void visit(Archive& archive) {
     archive.choice(closes_, Closes::call);
-    archive(open_, closed_at_, end_, is_own_, has_called_, closes_call_, has_ended_);
+    archive(open_, parameter_, closed_at_, end_, closers_, is_unclear_, is_own_, has_called_, closes_call_,
+            has_ended_);
     archive.expect(open_.size() <= kMaxDepth);
   }
 
@@ -125,6 +139,11 @@ class QuotedText {
   void pop(Part part) {
     if (const std::size_t at = find(part); at != kNone) open_.resize(at);
   }
+  void note_end(std::size_t at, std::uint32_t closers) {
+    is_unclear_ = is_unclear_ || (end_ != kNone && end_ != at);
+    end_ = at;
+    closers_ = closers;
+  }
   /// Markup follows: the last closer counts.
   void begin_markup() {
     if (closes_ == Closes::value) pop(Part::value);
@@ -132,13 +151,16 @@ class QuotedText {
     put_text();
   }
 
-  std::string open_;                 // the parts, the innermost last
-  std::size_t closed_at_ = kNone;    // the last closer of a value, if only white space follows it
-  std::size_t end_ = kNone;          // the last one that another parameter or the call's end follows
-  bool is_own_ = false;              // nothing in the text opened what `closed_at_` closes
-  Closes closes_ = Closes::nothing;  // what the last closer ends, if no text follows it
-  bool has_called_ = false;          // the text has opened a call
-  bool closes_call_ = false;         // a call's closer without an opener, and no text follows it
+  std::string open_;                   // the parts, the innermost last
+  std::size_t parameter_ = kNone - 1;  // where in `open_` the call's next parameter may begin
+  std::size_t closed_at_ = kNone;      // the last closer of a value, if only white space follows it
+  std::size_t end_ = kNone;            // one that another parameter or the call's end follows
+  std::uint32_t closers_ = 0;        // how many of calls may follow it
+  bool is_unclear_ = false;          // there are several such, or more closers
+  bool is_own_ = false;                // nothing in the text opened what `closed_at_` closes
+  Closes closes_ = Closes::nothing;    // what the last closer ends, if no text follows it
+  bool has_called_ = false;            // the text has opened a call
+  bool closes_call_ = false;           // a call's closer without an opener, and no text follows it
   bool has_ended_ = false;  // markup follows such a closer, or a call the value's own closer
 };
 

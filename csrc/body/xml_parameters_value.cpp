@@ -188,13 +188,13 @@ void XmlParameters::on_tag(const MarkerCursor::Found& found) {
     case Role::call_open: return on_call_in_value(found);
     case Role::key_end: return hold_tag(found, State::key_end);
     case Role::section_open:
-    case Role::section_close:
     case Role::bare_tag:
     case Role::json_open: return take_as_text(found);
     case Role::value_begin:
       if (!is_unopened_ && (!holds_tag_ || !slot_.key_end.empty())) return take_as_text(found);
-      return fail_at(is_unopened_ ? "text stands between a parameter's name and its value"
-                                  : "a parameter's opener is missing");
+      tail_.put(held_);
+      return is_unopened_ ? fail("text stands between a parameter's name and its value")
+                          : miss_opener();
     default: return on_closer_in_value(found, role);
   }
 }
@@ -244,7 +244,7 @@ void XmlParameters::hold_tag(const MarkerCursor::Found& found, State state) {
   tail_.clear();
   tail_.put(held_);
   tag_role_ = static_cast<Role>(found.marker->role);
-  is_amid_line_ = is_closed_twice_ = false;
+  is_amid_line_ = is_mention_ = is_closed_twice_ = false;
   tail_tag_ = tail_end_ = tail_.size();
   tail_count_ = 0;
   key_.clear();
@@ -257,15 +257,14 @@ void XmlParameters::on_opener_in_value(const MarkerCursor::Found& found) {
   if (ends_with_slip()) return fail_at(kMisspelled);
   const bool begins_line =
       !trims_line_breaks(slot_.trim) || (slip_.empty() && value_.is_at_line_start());
-  if (!begins_line && !holds_closer_ && !is_slip()) return take_as_text(found);
   hold_tag(found, State::next_key);
   is_amid_line_ = !begins_line;
+  is_mention_ = !begins_line && !holds_closer_ && !is_slip();
 }
 
 // Whether a call begins here is known after its name.
 void XmlParameters::on_call_in_value(const MarkerCursor::Found& found) {
   if (ends_with_slip()) return fail_at("the call is not closed");
-  if (!holds_tag_ && tools_ == nullptr) return take_as_text(found);
   hold_tag(found, State::next_call);
 }
 
@@ -277,7 +276,14 @@ void XmlParameters::read_key_end(const MarkerCursor::Found& found) {
   if (is_text || tail_count_ > kMaxTailCount) return take_tag_as_text();
   if (found.marker == nullptr) return;
   if (static_cast<Role>(found.marker->role) != Role::value_begin) return take_tag_as_text();
-  give_up("a parameter's opener is missing");
+  miss_opener();
+}
+
+// The end of a name, or a value's opener, follows text. After a closer that closes nothing in the
+// value, a parameter's opener is missing.
+void XmlParameters::miss_opener() {
+  constexpr const char* kMissing = "a parameter's opener is missing";
+  holds_closer_ && quoted_.is_empty() ? fail(kMissing) : give_up(kMissing);
 }
 
 // A value contains the opener of a call. If a whole call of a known tool begins, or of any tool
@@ -288,10 +294,13 @@ void XmlParameters::read_next_call(const MarkerCursor::Found& found) {
   if (is_broken || key_.size() > kMaxTailCount) return take_tag_as_text();
   if (found.marker == nullptr) return;
   const Role role = static_cast<Role>(found.marker->role);
-  if (is_blank(key_) || (role != Role::name_close && role != Role::call_close)) {
+  const std::string_view name = trim(key_);
+  const bool is_name = !name.empty() && name.find_first_of(kSpace) == std::string_view::npos;
+  if (!is_name || (role != Role::name_close && role != Role::call_close)) {
     return take_tag_as_text();
   }
-  if (!holds_tag_ && tools_->find(trim(key_)) == nullptr) return take_tag_as_text();
+  const bool is_known = tools_ != nullptr && tools_->find(name) != nullptr;
+  if (!holds_tag_ && !is_known) return take_opener_as_text();
   const auto& openers = slot_.open.texts;
   const bool is_opener = std::find(openers.begin(), openers.end(), found.text) != openers.end();
   if (role == Role::call_close || is_opener) return give_up("the call is not closed");
@@ -300,10 +309,10 @@ void XmlParameters::read_next_call(const MarkerCursor::Found& found) {
 
 void XmlParameters::read_call_name(const MarkerCursor::Found& found) {
   if (slot_.json_body && released_ == "{") return give_up("the call is not closed");
-  if (!released_.empty()) return take_tag_as_text();
+  if (!released_.empty()) return take_opener_as_text();
   if (found.marker == nullptr) return;
   const Role role = static_cast<Role>(found.marker->role);
-  if (role != Role::parameter_open && role != Role::body_close) return take_tag_as_text();
+  if (role != Role::parameter_open && role != Role::body_close) return take_opener_as_text();
   give_up("the call is not closed");
 }
 
@@ -312,28 +321,32 @@ void XmlParameters::read_call_name(const MarkerCursor::Found& found) {
 void XmlParameters::read_next_key(const MarkerCursor::Found& found) {
   const KeyFit fit = add_to_key(released_);
   // Its name is whole, and known: the opener was no mention, whatever follows.
-  if (fit == KeyFit::text_after && names_parameter()) {
-    return give_up("text stands between a parameter's name and its value");
+  if (fit == KeyFit::text_after && !is_mention_ && names_parameter()) {
+    return fail("text stands between a parameter's name and its value");
   }
   if (fit != KeyFit::fits) return take_tag_as_text();
   const bool is_broken =
       slot_.key_end.empty() && released_.find_first_of("<\n") != std::string::npos;
+  if (is_broken && !is_amid_line_ && names_parameter())
+    return fail("a parameter's name does not end");
   if (is_broken) return take_tag_as_text();
   if (found.marker == nullptr) return;
   if (static_cast<Role>(found.marker->role) != Role::value_begin) return take_tag_as_text();
+  if (is_mention_) return take_opener_as_text();
   if (!is_next_name()) {
     const bool has_end = slot_.key_end.empty() || key_end_ != std::string::npos;
-    return has_end || !names_parameter() ? take_tag_as_text()
-                                         : give_up("a parameter's name does not end");
+    return has_end || !names_parameter() ? take_opener_as_text()
+                                         : fail("a parameter's name does not end");
   }
   if (holds_tag_) return give_up("a parameter is not closed");
+  quoted_.expect_parameter();
   if (may_be_quoted()) return;
   if (finish_value() && take_key()) begin_value();
 }
 
-// Whether the key is a parameter of the tool that is not given yet.
+// Whether the key, up to its line's end, is a parameter of the tool that is not given yet.
 bool XmlParameters::names_parameter() const {
-  const std::string_view name = split_key(key_).name;
+  const std::string_view name = split_key(std::string_view(key_).substr(0, key_.find_first_of("<\n"))).name;
   return schema_ != nullptr && schema_->find(name) != nullptr && given_.count(name) == 0;
 }
 
@@ -444,6 +457,12 @@ void XmlParameters::end_call_after_tag() {
   end_call(closer_);
 }
 
+// The opener of a call or of a parameter is text, with its whole name: a closer may belong to it.
+void XmlParameters::take_opener_as_text() {
+  note_text(tag_role_);
+  take_tag_as_text();
+}
+
 // The tag is text after all; the text after it may begin or contain the tag that counts.
 void XmlParameters::take_tag_as_text() {
   if (refuses_text()) {
@@ -451,12 +470,13 @@ void XmlParameters::take_tag_as_text() {
     return fail(kNoText);
   }
   const Letters again = std::exchange(tail_, {});
-  holds_tag_ = holds_tag_ || state_ == State::after_tag || state_ == State::next_key;
+  holds_tag_ = holds_tag_ ||
+               (state_ == State::after_tag && tag_role_ != Role::section_close) ||
+               (state_ == State::next_key && !is_mention_);
   holds_closer_ = holds_closer_ || closes_ != Closes::nothing;
   closes_ = Closes::nothing;
   closed_section_ = false;
   enter(State::value);
-  note_text(tag_role_);
   value_text(again.text().substr(0, tail_tag_));
   read_again(again.from(tail_tag_));
 }

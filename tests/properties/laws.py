@@ -282,7 +282,8 @@ def cut_call(message: Message) -> str:
     """The text of the call that the end of the output cut: its status says that not all of it was read."""
     if not message.tool_calls or message.tool_calls[-1].status != "incomplete":
         return ""
-    return next((text for fate, text in reversed(message.audit) if fate == "tool_call"), "")
+    said = next((text for fate, text in reversed(message.audit) if fate == "tool_call"), "")
+    return "\n".join([said, *strings(message.tool_calls[-1].arguments)])
 
 
 _WORD = re.compile(r"[A-Za-z0-9]{2,}")

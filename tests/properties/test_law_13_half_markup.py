@@ -112,9 +112,11 @@ def attempt(
 
 
 def is_allowed(format: str, text: str, problem: str) -> bool:
-    """Whether the call is malformed and says so, or says that it left out a closer that closes nothing."""
+    """Whether the call is malformed and says so, is not complete, or says that it left out a closer."""
     if problem.startswith("complete and cut, in repairs"):
         return not any(opener in text for opener in value_openers(format))
+    if problem.startswith("incomplete:"):  # the value is open, and has all of the text
+        return True
     return problem.startswith("malformed:") and not problem.endswith("malformed ()")
 
 
