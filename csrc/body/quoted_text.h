@@ -119,8 +119,8 @@ class QuotedText {
 
   void visit(Archive& archive) {
     archive.choice(closes_, Closes::call);
-    archive(open_, parameter_, closed_at_, end_, closers_, is_unclear_, is_own_, has_called_, closes_call_,
-            has_ended_);
+    archive(open_, parameter_, closed_at_, end_, closers_, is_unclear_, is_own_, has_called_,
+            closes_call_, has_ended_);
     archive.expect(open_.size() <= kMaxDepth);
   }
 
@@ -155,8 +155,8 @@ class QuotedText {
   std::size_t parameter_ = kNone - 1;  // where in `open_` the call's next parameter may begin
   std::size_t closed_at_ = kNone;      // the last closer of a value, if only white space follows it
   std::size_t end_ = kNone;            // one that another parameter or the call's end follows
-  std::uint32_t closers_ = 0;        // how many of calls may follow it
-  bool is_unclear_ = false;          // there are several such, or more closers
+  std::uint32_t closers_ = 0;          // how many of calls may follow it
+  bool is_unclear_ = false;            // there are several such, or more closers
   bool is_own_ = false;                // nothing in the text opened what `closed_at_` closes
   Closes closes_ = Closes::nothing;    // what the last closer ends, if no text follows it
   bool has_called_ = false;            // the text has opened a call

@@ -546,7 +546,8 @@ void XmlParameters::visit(Archive& archive) {
   });
   archive(holds_tag_, holds_closer_, is_unopened_, forbids_text_, has_text_, end_, slip_, tail_,
           tail_tag_, tail_end_, tail_count_);
-  archive(is_amid_line_, is_mention_, is_closed_twice_, released_, held_, quoted_, is_damaged_, tries_);
+  archive(is_amid_line_, is_mention_, is_closed_twice_, released_, held_, quoted_, is_damaged_,
+          tries_);
 }
 
 }  // namespace unspool

@@ -202,7 +202,7 @@ class XmlParameters final : public TagBody {
   Closes closes_ = Closes::nothing;
   Role tag_role_ = Role::ignore;  // of the first tag
   bool is_amid_line_ = false;     // the same
-  bool is_mention_ = false;  // the same
+  bool is_mention_ = false;       // the same
   bool is_closed_twice_ = false;  // the value's closer is repeated
   QuotedText quoted_;             // in the value's text; in `quoted`, in `tail_` too
   bool is_damaged_ = false;       // the value is not read as one that quotes

@@ -187,6 +187,9 @@ void XmlParameters::on_tag(const MarkerCursor::Found& found) {
     case Role::parameter_open: return on_opener_in_value(found);
     case Role::call_open: return on_call_in_value(found);
     case Role::key_end: return hold_tag(found, State::key_end);
+    case Role::section_close:
+      if (!refuses_text()) return on_closer_in_value(found, role);
+      [[fallthrough]];
     case Role::section_open:
     case Role::bare_tag:
     case Role::json_open: return take_as_text(found);
@@ -283,7 +286,7 @@ void XmlParameters::read_key_end(const MarkerCursor::Found& found) {
 // value, a parameter's opener is missing.
 void XmlParameters::miss_opener() {
   constexpr const char* kMissing = "a parameter's opener is missing";
-  holds_closer_ && quoted_.is_empty() ? fail(kMissing) : give_up(kMissing);
+  holds_closer_&& quoted_.is_empty() ? fail(kMissing) : give_up(kMissing);
 }
 
 // A value contains the opener of a call. If a whole call of a known tool begins, or of any tool
@@ -346,7 +349,8 @@ void XmlParameters::read_next_key(const MarkerCursor::Found& found) {
 
 // Whether the key, up to its line's end, is a parameter of the tool that is not given yet.
 bool XmlParameters::names_parameter() const {
-  const std::string_view name = split_key(std::string_view(key_).substr(0, key_.find_first_of("<\n"))).name;
+  const std::string_view name =
+      split_key(std::string_view(key_).substr(0, key_.find_first_of("<\n"))).name;
   return schema_ != nullptr && schema_->find(name) != nullptr && given_.count(name) == 0;
 }
 
@@ -470,8 +474,7 @@ void XmlParameters::take_tag_as_text() {
     return fail(kNoText);
   }
   const Letters again = std::exchange(tail_, {});
-  holds_tag_ = holds_tag_ ||
-               (state_ == State::after_tag && tag_role_ != Role::section_close) ||
+  holds_tag_ = holds_tag_ || (state_ == State::after_tag && tag_role_ != Role::section_close) ||
                (state_ == State::next_key && !is_mention_);
   holds_closer_ = holds_closer_ || closes_ != Closes::nothing;
   closes_ = Closes::nothing;

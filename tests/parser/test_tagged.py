@@ -98,7 +98,7 @@ def test_a_value_without_its_closing_tag_holds_no_more_than_a_few_tags() -> None
     parser = unspool.Parser("glm45", TOOLS)
     parser.parse_chunk("<tool_call>f\n<arg_key>city</arg_key>\n<arg_value>")
     for _ in range(2000):
-        parser.parse_chunk("a</tool_call> </tool_call>\n</arg_value> <tool_call>g ")
+        parser.parse_chunk("a</tool_call> </tool_call>\n</arg_value> b <tool_call> g ")
         assert parser.held_bytes < 100
 
 

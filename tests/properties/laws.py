@@ -18,7 +18,7 @@ from unspool import Message, Parser, Vocabulary, get_format
 from unspool.core.stream.tool_schemas import compile_tools
 from unspool.testing import Case, shipped_cases
 
-from .pattern_texts import tagged_values
+from .pattern_texts import around, tagged_values, texts
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -218,6 +218,17 @@ def texts_of(message: Message) -> list[str]:
 def value_closers(format: str) -> tuple[str, ...]:
     """The closing tags that a value may hold: one counts only if the grammar continues after it."""
     return tuple(dict.fromkeys(closer.strip() for _, closer in tagged_values(format)))
+
+
+@functools.cache
+def value_openers(format: str) -> tuple[str, ...]:
+    """What a value's closer may close: a value's or a parameter's opener, or a bare tag."""
+    opens = {"<" + closer[2:] for closer in value_closers(format) if closer.startswith("</")}
+    opens |= {before.strip() for before, _ in tagged_values(format)}
+    for pattern in texts(format, "parameter"):
+        if pattern.count("${key}") == 1 and "${value" in pattern:
+            opens.add(around(pattern, "key")[0].strip())
+    return tuple(opener for opener in opens if opener[:1] in tuple("<["))
 
 
 def piece_of_marker(format: str, text: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from unspool import get_format
 from unspool.testing import Case
 
-from .laws import MODES, SPELLED, Mode, Trial, is_drawn, known, markers, shown, value_closers
+from .laws import MODES, SPELLED, Mode, Trial, is_drawn, known, markers, shown, value_closers, value_openers
 from .pattern_texts import around, tagged_values, texts
 from .quoting import WRITER, has_tools, judge, tools_with, without_ends, written
 
@@ -58,17 +58,6 @@ def openers_and_closers(format: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
             before, after = around(pattern, "key")
             opens.append(f"{before.strip()}content{after.strip()}")
     return tuple(dict.fromkeys(filter(None, opens))), tuple(dict.fromkeys(filter(None, closes)))
-
-
-@functools.cache
-def value_openers(format: str) -> tuple[str, ...]:
-    """What a value's closer may close: a value's or a parameter's opener, or a bare tag."""
-    opens = {"<" + closer[2:] for closer in value_closers(format) if closer.startswith("</")}
-    opens |= {before.strip() for before, _ in tagged_values(format)}
-    for pattern in texts(format, "parameter"):
-        if pattern.count("${key}") == 1 and "${value" in pattern:
-            opens.add(around(pattern, "key")[0].strip())
-    return tuple(opener for opener in opens if opener[:1] in tuple("<["))
 
 
 def values(format: str) -> Iterator[tuple[str, str]]:

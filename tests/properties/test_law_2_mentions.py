@@ -34,6 +34,7 @@ from .laws import (
     steps,
     telling,
     untold,
+    value_openers,
 )
 from .pattern_texts import around, texts
 
@@ -220,6 +221,8 @@ def attempt(case: Case, mode: Mode, original: Message, place: Place, marker: str
     said = mention(place, marker)
     text = said
     if place.kind == "value":
+        if marker in value_openers(case.format) and any(call.repairs for call in original.tool_calls):
+            return None  # a closer is written twice: the mention opens what the second one closes
         escaped = written(case, place, said)
         if escaped is None:
             return None

@@ -20,6 +20,7 @@ from .laws import (
     texts_of,
     untold,
     value_closers,
+    value_openers,
 )
 from .pattern_texts import around, texts
 
@@ -58,6 +59,11 @@ def fate_at(message: Message, offset: int) -> str:
     return ""
 
 
+def closes_value(format: str, closer: str, said: str) -> bool:
+    """Whether a second closer is a value's text: the value has opened what it closes (law 12)."""
+    return closer in value_closers(format) and any(opener in said for opener in value_openers(format))
+
+
 def trials(format: str, _: bool) -> Iterator[Trial]:
     for case in cases_of(format):
         for mode in MODES:
@@ -66,7 +72,7 @@ def trials(format: str, _: bool) -> Iterator[Trial]:
                 continue
             said = "\n".join([original.content, original.reasoning, *texts_of(original)])
             for closer in closers(format):
-                if closer in said:
+                if closer in said or closes_value(format, closer, said):
                     continue
                 at = case.input.find(closer)
                 while at >= 0:
