@@ -531,6 +531,7 @@ void XmlParameters::add_held(Held& out) const {
 void XmlParameters::visit(Archive& archive) {
   TagBody::visit(archive);
   archive.given(slot_, members_, max_held_);
+  archive.scratch(is_token_);
   archive.choice(state_, State::quoted);
   archive.choice(tag_role_, Role::bare_tag);
   archive.choice(written_, Written::all);
@@ -546,8 +547,8 @@ void XmlParameters::visit(Archive& archive) {
   });
   archive(holds_tag_, holds_closer_, is_unopened_, forbids_text_, has_text_, end_, slip_, tail_,
           tail_tag_, tail_end_, tail_count_);
-  archive(is_amid_line_, is_mention_, is_closed_twice_, released_, held_, quoted_, is_damaged_,
-          tries_);
+  archive(tag_is_token_, is_amid_line_, is_mention_, is_closed_twice_, released_, held_, quoted_,
+          is_damaged_, tries_);
 }
 
 }  // namespace unspool

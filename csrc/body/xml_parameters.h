@@ -89,6 +89,7 @@ class XmlParameters final : public TagBody {
   MarkerCursor::Found look(const Letter& run);
 
   void on_tag(const MarkerCursor::Found& found);
+  void on_token(const MarkerCursor::Found& found);
   void on_quoted(const MarkerCursor::Found& found);
   void on_quoted_in_only_value(Role role, std::size_t at);
   void note(Role role, std::size_t at);
@@ -201,6 +202,7 @@ class XmlParameters final : public TagBody {
   std::size_t tail_count_ = 0;  // white space and further markers in it
   Closes closes_ = Closes::nothing;
   Role tag_role_ = Role::ignore;  // of the first tag
+  bool tag_is_token_ = false;     // the same
   bool is_amid_line_ = false;     // the same
   bool is_mention_ = false;       // the same
   bool is_closed_twice_ = false;  // the value's closer is repeated
@@ -209,7 +211,8 @@ class XmlParameters final : public TagBody {
   std::size_t max_held_;          // bytes of a quote
   std::uint8_t tries_;            // how often the same text may still be read again
   std::string released_;
-  Letters held_;  // in a value, what the cursor holds or has found
+  Letters held_;           // in a value, what the cursor holds or has found
+  bool is_token_ = false;  // the marker that was found is a token
 };
 
 }  // namespace unspool

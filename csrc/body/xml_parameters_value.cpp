@@ -37,6 +37,7 @@ std::size_t XmlParameters::read_value(const Letter& run) {
   const auto found = find_marker(run, [this](std::string_view piece) { value_text(piece); });
   pass(found.consumed);
   // The cursor holds text without its tokens; this copy has them too.
+  is_token_ = run.symbol != 0 && trim(found.text) == trim(run.text);
   held_.follow({run.text.substr(0, found.consumed), run.symbol},
                found.marker != nullptr ? found.text : cursor_.held());
   if (has_failed()) {
@@ -171,8 +172,7 @@ void XmlParameters::write_wrapper() {
   written_ = Written::members;
 }
 
-// A tag in a value: it ends the value if the text after it proves that. That it came as its token
-// proves nothing: a model writes a quoted tag as its token too.
+// A tag in a value: it ends the value if the text after it proves that.
 void XmlParameters::on_tag(const MarkerCursor::Found& found) {
   const Role role = static_cast<Role>(found.marker->role);
   if (slot_.is_keyless) return on_closer_of_only_value(found);
@@ -183,6 +183,7 @@ void XmlParameters::on_tag(const MarkerCursor::Found& found) {
     repairs_ |= kMarkup;
     return value_.leave_out(found.text);
   }
+  if (is_token_) return on_token(found);
   switch (role) {
     case Role::parameter_open: return on_opener_in_value(found);
     case Role::call_open: return on_call_in_value(found);
@@ -198,6 +199,22 @@ void XmlParameters::on_tag(const MarkerCursor::Found& found) {
       tail_.put(held_);
       return is_unopened_ ? fail("text stands between a parameter's name and its value")
                           : miss_opener();
+    default: return on_closer_in_value(found, role);
+  }
+}
+
+// A marker that came as its token is text only if the value's own closer follows: a model writes a
+// quoted marker as its token too, but damaged output has more of them.
+void XmlParameters::on_token(const MarkerCursor::Found& found) {
+  const Role role = static_cast<Role>(found.marker->role);
+  switch (role) {
+    case Role::parameter_open: return hold_tag(found, State::next_key);
+    case Role::bare_tag: return take_as_text(found);
+    case Role::section_open:
+    case Role::call_open: return fail_at("the call is not closed");
+    case Role::key_end:
+    case Role::json_open:
+    case Role::value_begin: return fail_at("a parameter is not closed");
     default: return on_closer_in_value(found, role);
   }
 }
@@ -247,6 +264,7 @@ void XmlParameters::hold_tag(const MarkerCursor::Found& found, State state) {
   tail_.clear();
   tail_.put(held_);
   tag_role_ = static_cast<Role>(found.marker->role);
+  tag_is_token_ = is_token_;
   is_amid_line_ = is_mention_ = is_closed_twice_ = false;
   tail_tag_ = tail_end_ = tail_.size();
   tail_count_ = 0;
@@ -463,12 +481,13 @@ void XmlParameters::end_call_after_tag() {
 
 // The opener of a call or of a parameter is text, with its whole name: a closer may belong to it.
 void XmlParameters::take_opener_as_text() {
-  note_text(tag_role_);
+  if (!tag_is_token_) note_text(tag_role_);
   take_tag_as_text();
 }
 
 // The tag is text after all; the text after it may begin or contain the tag that counts.
 void XmlParameters::take_tag_as_text() {
+  if (tag_is_token_) return give_up("a parameter is not closed");
   if (refuses_text()) {
     unread_.put(value_.take_held());
     return fail(kNoText);

@@ -479,11 +479,11 @@ void Parser::on_closer(Role role, const MarkerCursor::Found& match) {
 
 void Parser::finish(FinishReason reason, std::uint64_t token_end, Events& out) {
   core_.write_to(out, token_end);
-  echo_.give_up();
-  // Text that is read again may start a trial of its own.
-  while (call_.decide() || core_.trial.is_on()) {
+  // Text that is read again may have to be decided too.
+  do {
+    echo_.give_up();
     if (core_.trial.is_on()) trial_.finish(reason);
-  }
+  } while (call_.decide() || core_.trial.is_on());
   switch (core_.at.state) {
     case State::fence: core_.release_raw(); break;
     case State::markup: header_.finish(!ended_itself(reason)); break;
