@@ -67,6 +67,7 @@ class QuotedText {
     const bool ends_parameter = is_own_ || has_ended_ || open_.size() == parameter_ + 1;
     if (closed_at_ != kNone && ends_parameter) return;
     if (closes_ == Closes::call) closes_ = Closes::nothing;  // the call's closer was in the value
+    follows_call_ = closes_call_;
     begin_markup();
     is_own_ = !is_in_value();
     closed_at_ = at;
@@ -100,18 +101,25 @@ class QuotedText {
     closes_call_ = closes_call;
     pop(Part::section);
   }
+  /// Whether a value's closer without an opener is text, and nothing is open: a parameter's opener
+  /// is missing if the rest of one follows.
+  bool misses_opener() const { return holds_closer_ && open_.empty(); }
   /// Text that is not white space: the closers before it are part of a value.
   void put_text() {
+    holds_closer_ = holds_closer_ || (closed_at_ != kNone && is_own_);
     closed_at_ = kNone;
     closes_call_ = false;
     closes_ = Closes::nothing;
   }
 
-  /// Where the value ends, if its call continues or ends here; else `kNone`.
+  /// Where the value ends, if a parameter or the call's closer follows; else `kNone`.
   std::size_t own_closer() const { return is_own_ && !has_opened(Part::call) ? closed_at_ : kNone; }
+  /// The same if the section or the output ends: a call's closer before the value's is no text
+  /// then.
+  std::size_t last_closer() const { return follows_call_ ? kNone : own_closer(); }
   /// The output ends. Where the value ends, if a closer may be its own; else `kNone`.
   std::size_t end() const {
-    if (closed_at_ != kNone && is_own_) return closed_at_;
+    if (closed_at_ != kNone && is_own_) return follows_call_ ? kNone : closed_at_;
     return is_unclear_ || has_ended_ ? kNone : end_;
   }
   /// Whether the call has ended without the closer of its value, or without its own.
@@ -119,8 +127,8 @@ class QuotedText {
 
   void visit(Archive& archive) {
     archive.choice(closes_, Closes::call);
-    archive(open_, parameter_, closed_at_, end_, closers_, is_unclear_, is_own_, has_called_,
-            closes_call_, has_ended_);
+    archive(holds_closer_, follows_call_, open_, parameter_, closed_at_, end_, closers_,
+            is_unclear_, is_own_, has_called_, closes_call_, has_ended_);
     archive.expect(open_.size() <= kMaxDepth);
   }
 
@@ -159,6 +167,8 @@ class QuotedText {
   bool is_unclear_ = false;            // there are several such, or more closers
   bool is_own_ = false;                // nothing in the text opened what `closed_at_` closes
   Closes closes_ = Closes::nothing;    // what the last closer ends, if no text follows it
+  bool holds_closer_ = false;          // an own closer was text
+  bool follows_call_ = false;          // a call's closer without an opener precedes `closed_at_`
   bool has_called_ = false;            // the text has opened a call
   bool closes_call_ = false;           // a call's closer without an opener, and no text follows it
   bool has_ended_ = false;  // markup follows such a closer, or a call the value's own closer

@@ -47,11 +47,14 @@ void XmlParameters::on_quoted(const MarkerCursor::Found& found) {
   const Role role = static_cast<Role>(found.marker->role);
   const std::size_t at = tail_.size() - found.text.size();
   if (slot_.is_keyless) return on_quoted_in_only_value(role, at);
-  const bool continues = role == Role::parameter_open || role == Role::body_close ||
-                         role == Role::section_close || (role == Role::json_close && is_wrapped_);
-  if (continues && quoted_.own_closer() != QuotedText::kNone)
-    return end_quoted(quoted_.own_closer());
-  note(role, at);
+  const bool goes_on = role == Role::parameter_open || role == Role::body_close ||
+                       (role == Role::json_close && is_wrapped_);
+  const bool is_part = role == Role::key_end || role == Role::value_begin;
+  if (is_part && quoted_.misses_opener()) return give_up_quoted();
+  std::size_t end = QuotedText::kNone;
+  if (goes_on) end = quoted_.own_closer();
+  if (role == Role::section_close) end = quoted_.last_closer();
+  end == QuotedText::kNone ? note(role, at) : end_quoted(end);
 }
 
 // A value without a key has no closer of its own: that of the call ends it.

@@ -183,13 +183,17 @@ void XmlParameters::on_tag(const MarkerCursor::Found& found) {
     repairs_ |= kMarkup;
     return value_.leave_out(found.text);
   }
+  if (role == Role::key_end && !has_text_) {
+    tail_.put(held_);
+    return fail("a parameter's name does not end");
+  }
   if (is_token_) return on_token(found);
   switch (role) {
     case Role::parameter_open: return on_opener_in_value(found);
     case Role::call_open: return on_call_in_value(found);
     case Role::key_end: return hold_tag(found, State::key_end);
     case Role::section_close:
-      if (!refuses_text()) return on_closer_in_value(found, role);
+      if (mends_ && !refuses_text()) return on_closer_in_value(found, role);
       [[fallthrough]];
     case Role::section_open:
     case Role::bare_tag:
