@@ -88,8 +88,8 @@ class Body {
 
   /// Whether what follows decides how the last text is read: as a quote, or as a damaged call.
   virtual bool is_undecided() const { return false; }
-  /// The input has ended: decides.
-  virtual BodyResult decide(CallSink&) { return {}; }
+  /// The input has ended: decides. `is_restart`: the last text begins as the call does.
+  virtual BodyResult decide(bool /*is_restart*/, CallSink&) { return {}; }
   /// How often the text that it gives back may still be held and read again.
   virtual std::uint8_t tries() const { return kMaxTries; }
   static constexpr std::uint8_t kMaxTries = 8;

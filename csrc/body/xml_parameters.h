@@ -28,7 +28,7 @@ class XmlParameters final : public TagBody {
   BodyResult put(std::string_view text, CallSink& sink) override;
   BodyResult put_token(Symbol symbol, std::string_view literal, CallSink& sink) override;
   bool is_undecided() const override { return state_ == State::quoted; }
-  BodyResult decide(CallSink& sink) override;
+  BodyResult decide(bool is_restart, CallSink& sink) override;
   std::uint8_t tries() const override { return tries_; }
   void end(CallSink& sink) override;
   bool may_end_here(CallSink& sink) override;

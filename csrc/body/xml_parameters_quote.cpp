@@ -107,12 +107,12 @@ void XmlParameters::give_up_quoted() {
   read_again(held);
 }
 
-BodyResult XmlParameters::decide(CallSink& sink) {
+BodyResult XmlParameters::decide(bool is_restart, CallSink& sink) {
   read_ = 0;
   while (state_ == State::quoted) {
     if (quoted_.end() != QuotedText::kNone) {
       end_quoted(quoted_.end());
-    } else if (quoted_.has_ended()) {
+    } else if (is_restart || quoted_.has_ended()) {
       give_up_quoted();
     } else {  // the value is still open
       end_quoted(tail_.size() - cursor_.held().size());

@@ -437,7 +437,7 @@ bool CallReader::decide() {
   if (at_.state != State::body || !body_->is_undecided()) return false;
   is_announced_ = core_.calls.is_open();
   if (core_.labels) core_.labels->marks().begin_put(body_bytes());
-  on_body(body_->decide(*this), {});
+  on_body(body_->decide(core_.echo.begins(pending_text_), *this), {});
   return true;
 }
 

@@ -57,6 +57,12 @@ class Echo {
     kept_->text.insert(0, kept_->before);
     state_ = State::waits_for_restart;
   }
+  /// Whether a text begins as the call itself does: the model has restarted the call.
+  bool begins(std::string_view text) const {
+    if (!records()) return false;
+    const std::string whole = kept_->before + kept_->text;
+    return trim(text).starts_with(trim(whole));
+  }
   bool is_expected() const { return state_ > State::records; }
   bool is_begun() const { return is_expected() && !kept_->held.is_empty(); }
   bool is_restart() const { return state_ == State::waits_for_restart; }
