@@ -211,7 +211,8 @@ void CallReader::build_body(std::string_view name, bool in_parameter) {
   options.repairs = core_.options().repair;
   options.in_parameter = in_parameter;
   options.marks = core_.marks();
-  body_ = make_body(core_.program().calls[body_call_], core_.markers().calls[body_call_], options);
+  body_.begin(
+      make_body(core_.program().calls[body_call_], core_.markers().calls[body_call_], options));
 }
 
 // Reads a name up to a marker, or up to a byte that ends it if no marker continues there.

@@ -27,9 +27,9 @@
 #include <utility>
 
 #include "body/body.h"
+#include "parser/call_body.h"
 #include "parser/region_reader.h"
 #include "text/archive.h"
-#include "text/cloned_ptr.h"
 
 namespace unspool {
 
@@ -38,7 +38,7 @@ class CallReaderState {
  protected:
   std::size_t opener_ = 0;        // index into Format::openers()
   std::size_t opener_bytes_ = 0;  // length of the opener in the raw text
-  ClonedPtr<Body> body_;
+  CallBody body_;
   std::uint8_t body_call_ = 0;  // the kind of call that the body reads
   std::uint16_t repairs_ = 0;   // of the markup around the body
   bool in_parameter_ = false;   // the marker that ended the name opened a parameter
@@ -62,7 +62,7 @@ class CallReader : RegionReader, CallSink, CallReaderState {
   /// A copy for a copy of the parser.
   CallReader(const CallReader& other, ParserCore& core, Dispatcher& parser)
       : RegionReader(core, parser), CallReaderState(other) {
-    if (body_) body_->link(core.marks());
+    body_->link(core.marks());
   }
 
   // The beginnings of a call:
@@ -139,7 +139,7 @@ class CallReader : RegionReader, CallSink, CallReaderState {
   void end_call(CallStatus status) {
     core_.calls.end(status, repairs(), core_.token_end, core_.events());
   }
-  std::uint16_t repairs() const { return repairs_ | (body_ ? body_->repairs() : 0U); }
+  std::uint16_t repairs() const { return repairs_ | body_->repairs(); }
   bool may_pend() const { return at_.state == State::body && core_.calls.is_open(); }
 
   /// What follows the name is a call's body, so the opener was no mention.

@@ -144,7 +144,7 @@ void CallReader::put_malformed(std::string_view text) {
 // A list of calls goes on after one that cannot be read, with a call of an offered tool. Between
 // two calls, where only a comma is missing, it goes on with any.
 std::size_t CallReader::before_next(std::string_view text) const {
-  if (!body_ || core_.trial.is_on()) return text.size();
+  if (!body_.is_begun() || core_.trial.is_on()) return text.size();
   if (!core_.raw.empty()) return 0;
   if (!core_.cursor.is_idle()) return 1;
   const bool is_between = malformed_is_empty_ && !core_.calls.is_open();
@@ -198,7 +198,7 @@ void CallReader::on_malformed_end(const MarkerCursor::Found& match) {
     return put_malformed(match.text);
   if (core_.calls.is_open()) {
     // The body failed at the closer itself, with nothing wrong before it.
-    if (closes && malformed_is_empty_ && body_ && body_->may_end_here(*this)) {
+    if (closes && malformed_is_empty_ && body_->may_end_here(*this)) {
       end_call();
       core_.put_call_text(Fate::marker, match.text);
     } else {
@@ -296,7 +296,7 @@ void CallReader::finish_malformed(FinishReason reason) {
   const bool stopped = ended_itself(reason);
   if (!malformed_is_empty_) {
     end_call(CallStatus::malformed);
-  } else if (stopped && body_ && body_->may_end_here(*this)) {
+  } else if (stopped && body_->may_end_here(*this)) {
     end_call();
   } else {
     end_call(CallStatus::incomplete);

@@ -253,11 +253,15 @@ void Parser::read_letter(Symbol symbol, std::string_view literal) {
   if (is_inside && contains(core_.program().ends, literal)) {
     return core_.ignore(literal, 0, call_.pending_bytes());
   }
-  if (at.state == State::body && call_.read_token_in_body(symbol, literal)) return;
+  // A reader that hands it on has ended its region: the next kind of call may read it.
+  while (at.state == State::body || at.state == State::opening) {
+    const bool is_read = at.state == State::body ? call_.read_token_in_body(symbol, literal)
+                                                 : call_.read_token_after_opener(symbol, literal);
+    if (is_read) return;
+  }
   call_.give_up_next();
   // A token is never part of a fence, so the backticks were text.
   if (at.state == State::fence) core_.release_raw();
-  if (at.state == State::opening && call_.read_token_after_opener(symbol, literal)) return;
   // A bare call begins with text, so a token ends the chance for one.
   if (at.state == State::content) {
     at.line = Place::Line::inside;

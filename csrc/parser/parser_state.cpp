@@ -150,7 +150,7 @@ void CallReader::visit(Archive& archive) {
   archive.expect(opener_ < std::max<std::size_t>(openers, 1));
   // After an opener, its calls are looked up without another check.
   archive.expect(at_.state != State::opening || opener_ < openers);
-  bool has_body = body_ != nullptr;
+  bool has_body = body_.is_begun();
   archive(has_body);
   archive.expect(has_body || at_.state != State::body);
   if (archive.is_reading()) {
