@@ -14,6 +14,7 @@ bool ValueReader::may_be_quote(char byte) const {
 
 ValueReader::Step ValueReader::read_quote(std::size_t& i) {
   flush(i);
+  copied_ = std::string_view::npos;  // quotes and text are written, not copied, whoever listens
   Step result = Step::again;
   if (in_bare_text()) {
     result = put_bare(i);

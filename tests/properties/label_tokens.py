@@ -22,9 +22,16 @@ class Tokens(NamedTuple):
     vocabulary: Vocabulary
 
 
-def cut(format: str, text: str, sizes: Callable[[], int] = lambda: 1) -> Tokens:
-    """Markers as tokens, and an end; `sizes` says of how many bytes the next token is."""
-    markers = [*unspool.get_format(format).facts.marker_tokens, END]
+def cut(
+    format: str, text: str, sizes: Callable[[], int] = lambda: 1, known_markers: Sequence[str] | None = None
+) -> Tokens:
+    """Markers as tokens, and an end; `sizes` says of how many bytes the next token is.
+
+    The tokens are the format's own, or `known_markers`.
+    """
+    if known_markers is None:
+        known_markers = unspool.get_format(format).facts.marker_tokens
+    markers = [*known_markers, END]
     pattern = "|".join(re.escape(marker) for marker in sorted(markers, key=len, reverse=True))
     pieces: list[bytes] = []
     for part in re.split(f"({pattern})", text + END):

@@ -7,6 +7,7 @@ import random
 from collections.abc import Sequence
 
 import pytest
+import unspool
 from hypothesis import given
 from hypothesis import strategies as st
 from unspool import Labels, Message, parse_batch
@@ -156,6 +157,17 @@ def test_damaged_outputs(format: str, data: st.DataObject) -> None:
     assert joined(bytes_of, labels_of(message), "reasoning") == message.reasoning
     if text.isascii():
         check_first_bytes(tokens, labels_of(message), labels, bytes_of)
+
+
+def test_labels_change_nothing_else(format: str) -> None:
+    """By ids that spell the markers, or have some of them."""
+    markers = unspool.get_format(format).facts.marker_tokens
+    for case in cases_of(format):
+        for known in (markers, [], markers[::2], markers[1::2]):
+            tokens = cut(format, case.input, known_markers=known)
+            plain = read(tokens, case, labels=False)
+            assert parts(read(tokens, case)) == parts(plain), (case.name, known)
+            assert parts(read(tokens, case, labels=False, audit=True)) == parts(plain), (case.name, known)
 
 
 def test_regions_are_named_in_the_cores_order() -> None:
