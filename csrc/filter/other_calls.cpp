@@ -29,7 +29,7 @@ std::size_t plain_run(std::string_view text) {
 
 std::size_t held_bytes(const EventParser& parser) {
   Held held;
-  parser.add_held(held);
+  parser.add_held_text(held);  // of a call that is open, its source
   return held.bytes();
 }
 
@@ -329,13 +329,16 @@ void OtherCalls::send(Reader& reader, Events& out) {
   }
 }
 
-// Drops the waiting text that is a call's, or markup: not what the reader gives back or holds.
+// Drops the waiting text that is a call's, or markup: not what the reader gives back or holds, nor
+// that of a call which does not count yet.
 void OtherCalls::drop_read(const Reader& reader) {
   std::size_t left = held_bytes(*reader.parser);
   for (std::size_t i = reader.judged; i < reader.events.list().size(); ++i) {
     const Event& event = reader.events.list()[i];
     const bool is_outside = event.kind == EventKind::malformed && event.index < 0;
-    if (event.kind == EventKind::content || is_outside) left += reader.events.text(event).size();
+    const bool is_next = event.kind == EventKind::call_text && event.index >= calls_ - first_call_;
+    if (event.kind == EventKind::content || is_outside || is_next)
+      left += reader.events.text(event).size();
   }
   const std::size_t read = read_bytes_ - std::min(left, read_bytes_);
   take(read, [](const Piece&, std::string_view) {});
