@@ -10,11 +10,14 @@ void CallEndFilter::pass(const Events& in, std::uint64_t, Events& out) {
 void CallEndFilter::pass_event(const Event& event, const Events& in, Events& out) {
   // The text of the repetition belongs to the call, and may come before its second end.
   if (event.kind == EventKind::call_text) return out.add(event, in);
+  // So does a bracket that follows the call.
+  const bool is_calls = end_ && event.index == end_->index;
+  if (is_calls && event.kind == EventKind::malformed) return out.add(event, in);
   if (event.kind != EventKind::tool_call_end) {
     release(out);
     return out.add(event, in);
   }
-  if (end_ && end_->index == event.index) {
+  if (is_calls) {
     end_->repairs |= event.repairs;
     return;
   }

@@ -30,6 +30,11 @@ class Echo {
     state_ = State::records;
   }
   bool records() const { return state_ == State::records; }
+  /// The call is over, and other text has been emitted: what follows is no repetition.
+  void on_other_text() {
+    if (state_ == State::records) [[unlikely]]
+      stop();
+  }
   void add(std::string_view text) {
     std::string& whole = kept_->text;
     // White space before the body is compared only in a restarted call.

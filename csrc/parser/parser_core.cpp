@@ -214,6 +214,7 @@ void ParserCore::emit_content(std::string_view text) {
     trial.rehearsed_bytes += text.size();
     return emit_reasoning(text);
   }
+  echo.on_other_text();
   at.has_content = true;
   at.last_byte = text.back();
   if (const auto sent = of_output(text); !sent.empty()) {
@@ -227,6 +228,7 @@ void ParserCore::emit_content(std::string_view text) {
 }
 
 void ParserCore::emit_reasoning(std::string_view text) {
+  echo.on_other_text();
   at.reasoning_is_empty = false;
   at.last_byte = text.back();
   if (const auto sent = of_output(text); !sent.empty())
@@ -235,6 +237,7 @@ void ParserCore::emit_reasoning(std::string_view text) {
 }
 
 void ParserCore::put_malformed(std::string_view text, const char* problem) {
+  echo.on_other_text();
   const std::string_view sent = of_output(text);
   if (!sent.empty() || text.empty())
     events_->add_text(EventKind::malformed, -1, sent, token_end, problem);

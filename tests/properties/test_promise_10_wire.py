@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import re
+from collections.abc import Iterator
 from typing import Any
 
+import unspool
 from hypothesis import given
 from hypothesis import strategies as st
 from unspool import Parser, WireWriter
-from unspool.testing import pieces_of
+from unspool.testing import pieces_of, shipped_cases
 from unspool.testing.wire import assemble, differences, read_events
 
 from ..outputs import TOOLS, outputs
@@ -48,3 +52,24 @@ def test_any_output_in_any_batches(format: str, data: st.DataObject) -> None:
         for batch in batches:
             whole.write(batch)
         json.loads(whole.body())
+
+
+def damaged(format: str) -> Iterator[tuple[str, Any]]:
+    """The cases' outputs with a character before one of the last markers, and the end once more."""
+    markers = [marker.strip() for marker in unspool.get_format(format).facts.markers]
+    pattern = "|".join(re.escape(marker) for marker in sorted(filter(None, markers), key=len, reverse=True))
+    for case in shipped_cases(format):
+        places = [match.start() for match in re.finditer(f"{pattern}|(?<=}})", case.input)][-4:]
+        again = [*places, case.input.rfind('{"')]
+        for place, begin, stray in itertools.product(places, again, ("", "|", "}")):
+            yield case.input[:place] + stray + case.input[place:] + "\n" + case.input[begin:], case.tools
+
+
+def test_a_call_has_one_end(format: str) -> None:
+    for output, tools in damaged(format):
+        parser = Parser(format, tools or None, repair=True)
+        deltas = parser.parse_chunk(output)
+        deltas += parser.finish().deltas
+        ends = [delta.index for delta in deltas if delta.kind == "tool_call_end"]
+        assert ends == list(range(len(ends))), output
+        WireWriter("chat_completions", model="m").write(deltas)
