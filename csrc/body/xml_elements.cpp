@@ -145,7 +145,9 @@ void XmlElements::fail(const char* problem, const Letters& unread) {
 }
 
 std::size_t XmlElements::read_some(std::string_view text) {
-  if (state_ == State::text) return read_run({text});
+  // Where text is a fault, its first byte is: what was consumed must not depend on the chunk.
+  const bool may_fail = open_.empty() || !maybe_closer_.is_empty();
+  if (state_ == State::text) return read_run({may_fail ? text.substr(0, 1) : text});
   // A tag is held until its `>`, so its length is bounded.
   const std::size_t room = opener_ + kMaxNameBytes - tag_.size();
   const std::string_view run = text.substr(0, std::min(text.find_first_of("<>"), room) + 1);

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from typing import Any
 
 import pytest
+import unspool
 from hypothesis import given
 from hypothesis import strategies as st
 from unspool import Message, Parser
-from unspool.testing import pieces_of
+from unspool.testing import pieces_of, shipped_cases
 
 from ..outputs import TOOLS, outputs
 
@@ -83,3 +86,23 @@ def test_text_that_comes_later_than_its_ids(format: str, deepseek: Any, data: st
         sent = until
     parser.parse_chunk(text[sent:], [])
     assert key(parser.finish(reason)) == key(by_ids)
+
+
+@pytest.mark.parametrize("repair", [False, True])
+@pytest.mark.parametrize("start_in", ["content", "reasoning"])
+def test_a_call_that_begins_again_in_two_chunks(format: str, start_in: str, repair: bool) -> None:
+    """What the first reading took decides what is read again: it does not depend on the chunk."""
+    markers = {marker.strip() for marker in unspool.get_format(format).facts.markers} - {""}
+    pattern = "|".join(re.escape(marker) for marker in sorted(markers, key=len, reverse=True))
+    case = shipped_cases(format)[0]
+    found = list(re.finditer(pattern, case.input)) if markers else []
+    options: dict[str, Any] = {"repair": repair, "start_in": start_in, "id_seed": 1}
+    for first, second in itertools.product(found[:6], repeat=2):
+        # From the second one on, the output is whole.
+        output = f"\n{first.group()}now{case.input[second.start() :]}"
+        whole = Parser(format, case.tools, **options).parse(output)
+        for cut in range(1, min(len(output), 80)):
+            parser = Parser(format, case.tools, **options)
+            parser.parse_chunk(output[:cut])
+            parser.parse_chunk(output[cut:])
+            assert key(parser.finish()) == key(whole), (output, cut)
