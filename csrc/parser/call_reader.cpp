@@ -391,10 +391,9 @@ bool CallReader::read_token_in_body(Symbol symbol, std::string_view literal) {
   const BodyResult result = body_->put_token(symbol, literal, *this);
   if (core_.options().repair) look_for_closer(literal);
   on_body(result, literal);
-  // The body failed within the token.
-  if (at_.state == State::malformed && result.consumed > 0) {
-    put_malformed(literal.substr(result.consumed));
-  }
+  // The body ended within the token: the rest follows what was read again.
+  if (result.consumed > 0 && result.consumed < literal.size())
+    read_again(literal.substr(result.consumed));
   // If the trial is decided, the token is read again with the rest.
   return result.consumed > 0 || core_.trial.outcome != Outcome::open;
 }
