@@ -54,13 +54,16 @@ class CallWriter {
   std::int32_t index() const { return place_.index; }
   /// The index of the last call among those that are emitted; below 0: the prompt has closed it.
   std::int32_t number() const { return place_.index - closed_; }
+  /// The prompt is read: which of its calls count is known at its end.
+  void begin_turn() { is_in_turn_ = true; }
   /// The prompt has closed the first calls: they are not emitted, nor counted.
   void close_first(std::int32_t count, const CallTally& rest) {
     closed_ = count;
     place_.tally = rest;
+    is_in_turn_ = false;
   }
   /// Whether the last call is beyond `max_calls`: only its text is emitted, as malformed.
-  bool is_over() const { return number() >= max_calls_; }
+  bool is_over() const { return number() >= max_calls_ && !is_in_turn_; }
   bool is_full() const { return number() + 1 >= max_calls_; }
   /// How many calls have been announced, up to the call `index`.
   std::uint32_t count_to(std::int32_t index) const {
@@ -117,6 +120,7 @@ class CallWriter {
     archive.part(guard_,
                  [this] { return std::make_unique<ArgumentsGuard>(limits_, repairs_, nullptr); });
     archive(is_open_, is_complete_, place_, closed_);
+    archive.scratch(is_in_turn_);  // a prompt is read whole
     archive.expect(closed_ >= 0 && closed_ <= Place::kMostCalls);
   }
 
@@ -132,6 +136,7 @@ class CallWriter {
   bool is_complete_ = false;
   Place place_;
   std::int32_t closed_ = 0;  // calls, by the prompt
+  bool is_in_turn_ = false;
 };
 
 }  // namespace unspool

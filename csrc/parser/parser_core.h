@@ -74,6 +74,7 @@ class ParserCore {
     write_to(begun->events, 0);
     turn_ = std::move(begun);
     leave_out_turn(turn.header.size() + turn.written.size());
+    calls.begin_turn();
     reads_turn_ = true;
     read();
     reads_turn_ = false;

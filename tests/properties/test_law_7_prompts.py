@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from unspool import Message, get_format
+from unspool import Message, Parser, get_format
 from unspool.testing import Case
 
 from .laws import (
@@ -120,3 +120,17 @@ def _problem(message: Message, whole: Message, begin: int, first: range) -> str:
 def test_law_7(format: str, thorough: bool) -> None:
     failures = [trial for trial in trials(format, thorough) if trial.problem]
     assert len(failures) == known(7, format), shown(failures)
+
+
+def test_calls_of_a_prompt_do_not_count(format: str) -> None:
+    """With `max_calls`, after a prompt with whole calls and a part of one."""
+    for case in cases_of(format)[:3]:
+        turn = get_format(format).patterns.get("turn")
+        whole = f"{turn[0] if turn else ''}{case.input}"
+        for end in range(0, len(case.input), 3):
+            options: dict[str, Any] = {"prompt": whole + case.input[:end], "id_seed": 1, "audit": True}
+            free = Parser(format, case.tools, **options).parse(case.input[end:])
+            limited = Parser(format, case.tools, **options, max_calls=1).parse(case.input[end:])
+            assert limited.tool_calls == free.tool_calls[:1], options
+            if len(free.tool_calls) <= 1:
+                assert limited == free, options
