@@ -19,6 +19,8 @@ void ReasoningSplitter::finish(FinishReason reason, std::uint64_t token_end, Eve
 void ReasoningSplitter::pass(const Events& in, std::uint64_t token_end, Events& out) {
   for (const Events::Audited& piece : in.audit()) {
     if (audits_) out.add_audit(piece, piece.text);
+    // A special token that is skipped is here for the labels only.
+    if (piece.part == LabelPart::left_out && piece.fate == Fate::marker) continue;
     if (piece.of_reasoning || piece.fate == Fate::reasoning) {
       if (!piece.of_reasoning) out.add_text(EventKind::reasoning, -1, piece.text, token_end);
       // Markup before reasoning introduces it, and the second parser must not see it.

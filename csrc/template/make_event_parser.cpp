@@ -16,11 +16,12 @@ namespace unspool {
 std::unique_ptr<EventParser> make_event_parser(std::shared_ptr<const Format> format,
                                                ParserOptions options) {
   const CallIdStyle style = format->program().call_ids;
+  // ReasoningSplitter works on the audit.
+  const bool audits = options.audit;
+  options.audit |= options.only_reasoning;
   const ParserOptions wanted = options;
   const bool reads_others = format->others() != nullptr && wanted.tools && !wanted.only_reasoning;
   const bool filters = CallFilter::is_needed(wanted) || reads_others;
-  // ReasoningSplitter works on the audit.
-  options.audit |= wanted.only_reasoning;
   if (filters) {
     options.call_text = true;
     // The filter counts: calls that it drops are not among the request's.
@@ -40,7 +41,7 @@ std::unique_ptr<EventParser> make_event_parser(std::shared_ptr<const Format> for
   // dropped calls; white space is trimmed last, when it is certain what is content.
   if (filters) parser = std::make_unique<CallFilter>(std::move(parser), style, wanted);
   if (wanted.only_reasoning) {
-    parser = std::make_unique<ReasoningSplitter>(std::move(parser), wanted.audit);
+    parser = std::make_unique<ReasoningSplitter>(std::move(parser), audits);
   }
   if (wanted.white_space == WhiteSpace::keep) return parser;
   return std::make_unique<TextTrim>(std::move(parser), !wanted.only_reasoning,
