@@ -98,7 +98,13 @@ ValueReader::Step ValueReader::put_bare(std::size_t& i) {
       cursor_.put(in_.substr(i, 1), [&](std::string_view piece) { released += piece; });
   const bool is_read = cursor_.is_idle() && found.marker == nullptr;
   if (is_read) released.pop_back();  // the current byte is not part of a marker
-  for (const char byte : released) step(byte);
+  // Those before the current byte, or before what may be a quote.
+  const std::size_t held = found.marker != nullptr ? found.text.size() : cursor_.held().size();
+  at_ = (is_read ? i : i + 1 - held) - released.size();
+  for (const char byte : released) {
+    step(byte);
+    ++at_;
+  }
   if (found.marker != nullptr && !end_bare()) {
     (in_word() ? word_ : pending_) += found.text.substr(0, found.text.size() - 1);
     return Step::failed;
