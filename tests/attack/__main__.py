@@ -1,4 +1,5 @@
-"""Attacks without end, or a number of them; each find is made small and kept as a case.
+"""Attacks without end, or a number of them; each find is made small and kept as a case. One that ends the process is found
+and kept as it is.
 
 python -m tests.attack                           until Ctrl-C, from a random seed
 python -m tests.attack --seed 1 --count 250000   these
@@ -8,13 +9,18 @@ from __future__ import annotations
 
 import argparse
 import concurrent.futures
+import contextlib
 import hashlib
 import itertools
+import multiprocessing
 import os
 import random
 import time
 from collections import Counter
+from collections.abc import Callable
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
+from typing import Any
 
 from .attack import Attack, draw, minimised, problems
 
@@ -26,6 +32,20 @@ def run_share(begin: int, count: int) -> tuple[int, list[tuple[Attack, list[str]
     """So many attacks: their number, and those that found something."""
     attacks = [draw(seed) for seed in range(begin, begin + count)]
     return count, [(attack, found) for attack in attacks if (found := problems(attack))]
+
+
+def crash_in(begin: int, count: int, run: Callable[[int, int], Any] = run_share) -> int | None:
+    """The first attack of a share that ends its process, if one does."""
+    process = multiprocessing.get_context("fork").Process(target=run, args=(begin, count))
+    process.start()
+    process.join()
+    if process.exitcode is not None and process.exitcode >= 0:
+        return None
+    if count == 1:
+        return begin
+    half = count // 2
+    found = crash_in(begin, half, run)
+    return crash_in(begin + half, count - half, run) if found is None else found
 
 
 def keep(attack: Attack) -> Path:
@@ -52,17 +72,31 @@ def main() -> None:
     starts = itertools.count(given.seed, SHARE)
     if given.count is not None:
         starts = iter(range(given.seed, given.seed + given.count, SHARE))  # type: ignore[assignment]
-    with concurrent.futures.ProcessPoolExecutor(given.jobs) as pool:
-        running: set[concurrent.futures.Future[tuple[int, list[tuple[Attack, list[str]]]]]] = set()
+    with contextlib.ExitStack() as pools:
+        pool = pools.enter_context(concurrent.futures.ProcessPoolExecutor(given.jobs))
+        running: dict[
+            concurrent.futures.Future[tuple[int, list[tuple[Attack, list[str]]]]], tuple[int, int]
+        ] = {}
         while True:
             is_late = given.seconds is not None and time.monotonic() - begin_s > given.seconds
             while not is_late and len(running) < 2 * given.jobs and (begin := next(starts, None)) is not None:
                 most = SHARE if given.count is None else min(SHARE, given.seed + given.count - begin)
-                running.add(pool.submit(run_share, begin, most))
+                running[pool.submit(run_share, begin, most)] = begin, most
             if not running:
                 break
-            ended, running = concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED)
+            ended, _ = concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED)
+            if any(isinstance(future.exception(), BrokenProcessPool) for future in ended):
+                # Which share it was, the pool does not say.
+                for begin, count in running.values():
+                    done += count
+                    if (seed := crash_in(begin, count)) is not None:
+                        kinds["crash"] += 1
+                        print(f"{keep(draw(seed)).name} (seed {seed}): the process ended", flush=True)
+                running = {}
+                pool = pools.enter_context(concurrent.futures.ProcessPoolExecutor(given.jobs))
+                continue
             for future in ended:
+                del running[future]
                 count, finds = future.result()
                 done += count
                 for attack, found in finds:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -16,7 +16,8 @@ from unspool.testing.wire import assemble, differences
 
 from ..forks import ForkLaw, RollbackLaw
 from ..outputs import TOOLS
-from ..properties.label_tokens import cut
+from ..properties.label_tokens import END, Tokens, cut
+from .chains import chain, draw_tools, draw_vocabulary
 from .mutations import MUTATIONS, World
 
 __all__ = ["Attack", "draw", "minimised", "problems"]
@@ -36,11 +37,24 @@ OPTIONS: dict[str, list[Any]] = {
     "unmarked_calls": [True],
     "also": ["any"],
     "reasoning": ["qwen3", False],
-    "tool_choice": ["none", "required", "get_weather"],
+    "tool_choice": ["none", "required", "named"],
     "stop": [["Paris"], ["</", "\n\n"]],
     "include_stop": [True],
     "stop_in": ["everywhere"],
+    "only_reasoning": [True],
+    "prompt": ["none", "half", "whole and half"],
+    "max_calls": [1, 2],
+    "max_argument_bytes": [1, 20],
+    "max_depth": [1, 3],
+    "max_held_bytes": [1, 20, 200],
+    "trust": ["text", "either"],
+    "strict_markers": [True],
+    "skip_special_tokens": [False],
 }
+# Those of token ids. A stream of text has no markers that it could trust strictly.
+BY_IDS = {"trust", "strict_markers", "skip_special_tokens"}
+# What a token streamer and a batch do not have.
+OF_PARSERS = {"only_reasoning"}
 
 
 @dataclass(frozen=True)
@@ -49,17 +63,19 @@ class Attack:
 
     Attributes:
         output: Bytes as Latin-1, so that an attack is JSON.
-        tools: A key of TOOL_LISTS.
+        tools: A key of TOOL_LISTS, or a list of tools.
         seed: Of the places where the checks cut.
+        vocabulary: The texts that are tokens; None: the format's own markers.
     """
 
     format: str
     output: str
-    tools: str = "known"
+    tools: str | list[dict[str, Any]] = "known"
     reason: str = "stop"
     options: dict[str, Any] = field(default_factory=dict)
     seed: int = 0
     mutations: tuple[str, ...] = ()
+    vocabulary: list[str] | None = None
 
     def to_json(self) -> str:
         """A file of `found`."""
@@ -76,25 +92,42 @@ class Attack:
         """The output's bytes."""
         return self.output.encode("latin-1")
 
+    @property
+    def tool_list(self) -> list[dict[str, Any]] | None:
+        """The request's tools."""
+        return TOOL_LISTS[self.tools] if isinstance(self.tools, str) else self.tools
+
     def parser(self, **more: Any) -> Parser:
-        """A fresh stream of text."""
-        return Parser(self.format, TOOL_LISTS[self.tools], id_seed=SEED, **self.options, **more)
+        """A fresh stream of text, or with a tokenizer of ids."""
+        options = {**self.options, **more}
+        if "tokenizer" not in more:
+            options = {name: value for name, value in options.items() if name not in BY_IDS}
+        return Parser(self.format, self.tool_list, id_seed=SEED, **options)
 
 
 def draw(seed: int, formats: list[str] | None = None) -> Attack:
-    """The attack of this number."""
+    """The attack of this number: every second one is a chain of pieces."""
     rng = random.Random(seed)
     format = rng.choice(formats or [file.name for file in unspool.formats()])
+    attack = _draw_chain(format, seed, rng) if seed % 2 else _draw_mutation(format, seed, rng)
+    try:
+        _batch_of(attack, _tokens(attack, rng))
+        attack.parser(tokenizer=_tokens(attack, rng).vocabulary)
+    except unspool.ArgumentError:  # no marker is a token, or strict markers beside calls without them
+        options = {name: value for name, value in attack.options.items() if name != "strict_markers"}
+        return replace(attack, options=options)
+    return attack
+
+
+def _draw_mutation(format: str, seed: int, rng: random.Random) -> Attack:
     world = World(format, rng)
     output, names = rng.choice(shipped_cases(format)).input.encode(), []
     for _ in range(rng.choice([1, 1, 1, 2, 2, 3, 5])):
         names.append(rng.choice(list(MUTATIONS)))
         output = MUTATIONS[names[-1]](world, output)[:20_000]
-    options, tools = {}, rng.choice(["known", "known", "none", "empty"])
-    for _ in range(rng.choice([0, 0, 1, 1, 2, 3])):
-        name = rng.choice(list(OPTIONS))
-        options[name] = rng.choice(OPTIONS[name])
-    if tools != "known" and options.get("tool_choice") in ("required", "get_weather"):
+    tools = rng.choice(["known", "known", "none", "empty"])
+    options = _draw_options(rng, output.decode("utf-8", "ignore"), "get_weather")
+    if options.get("tool_choice") in ("required", "get_weather"):
         tools = "known"
     return Attack(
         format,
@@ -105,6 +138,38 @@ def draw(seed: int, formats: list[str] | None = None) -> Attack:
         seed,
         tuple(names),
     )
+
+
+def _draw_chain(format: str, seed: int, rng: random.Random) -> Attack:
+    tools = draw_tools(rng)
+    output = chain(format, tools, rng)
+    options = _draw_options(rng, chain(format, tools, rng), tools[0]["name"])
+    is_forced = options.get("tool_choice") not in (None, "none")
+    return Attack(
+        format,
+        output.encode().decode("latin-1"),
+        tools if is_forced else rng.choice([tools, tools, tools, "none", "empty"]),
+        rng.choice(["stop", "stop", "length"]),
+        options,
+        seed,
+        (),
+        draw_vocabulary(format, rng),
+    )
+
+
+def _draw_options(rng: random.Random, prompt: str, tool: str) -> dict[str, Any]:
+    options: dict[str, Any] = {}
+    for _ in range(rng.choice([0, 0, 1, 1, 2, 3])):
+        name = rng.choice(list(OPTIONS))
+        options[name] = rng.choice(OPTIONS[name])
+    if options.get("tool_choice") == "named":
+        options["tool_choice"] = tool
+    if kind := options.get("prompt"):
+        half = prompt[: rng.randint(0, len(prompt))]
+        options["prompt"] = {"none": "", "half": half}.get(kind, prompt + half)
+    if "start_in" in options:  # it says what a prompt would
+        options.pop("prompt", None)
+    return options
 
 
 def problems(attack: Attack) -> list[str]:
@@ -203,8 +268,19 @@ def _replaced(text: str, message: Message) -> str:
 def _wires(attack: Attack, rng: random.Random) -> None:
     parser = attack.parser()
     batches = [parser.parse_chunk(piece) for piece in pieces_of(attack.raw, _cuts(rng, len(attack.raw)))]
-    message = parser.finish(attack.reason)
-    batches.append(list(message.deltas))
+    _check_wires(attack, batches, parser.finish(attack.reason))
+
+
+def _wires_by_ids(attack: Attack, rng: random.Random) -> None:
+    tokens = _tokens(attack, rng)
+    parser = attack.parser(tokenizer=tokens.vocabulary)
+    pieces = pieces_of(tokens.ids, _cuts(rng, len(tokens.ids)))
+    batches = [parser.parse_chunk(tokens=piece) for piece in pieces]
+    _check_wires(attack, batches, parser.finish(attack.reason))
+
+
+def _check_wires(attack: Attack, batches: list[list[Any]], message: Message) -> None:
+    batches = [*batches, list(message.deltas)]
     # The message has what was left out of the deltas.
     is_shorter = "incomplete_calls" in attack.options and (
         any(item.index is None for item in message.malformed)
@@ -239,15 +315,65 @@ def _fork_law(attack: Attack) -> ForkLaw:
     )  # fmt: skip
 
 
-def _tokens(attack: Attack, rng: random.Random) -> Any:
+def _tokens(attack: Attack, rng: random.Random) -> Tokens:
     text = attack.raw.decode("utf-8", "replace")
-    return cut(attack.format, text, lambda: rng.choice([1, 1, 2, 3, 5, 9]))
+    return cut(attack.format, text, lambda: rng.choice([1, 1, 2, 3, 5, 9]), attack.vocabulary)
 
 
-def _streamer(attack: Attack, tokens: Any, **more: Any) -> TokenStreamer:
-    return TokenStreamer(
-        tokens.vocabulary, attack.format, TOOL_LISTS[attack.tools], id_seed=SEED, **attack.options, **more
-    )
+def _streamer(attack: Attack, tokens: Tokens, **more: Any) -> TokenStreamer:
+    options = {name: value for name, value in attack.options.items() if name not in OF_PARSERS}
+    return TokenStreamer(tokens.vocabulary, attack.format, attack.tool_list, id_seed=SEED, **options, **more)
+
+
+def _fork_law_by_ids(attack: Attack, rng: random.Random) -> ForkLaw:
+    tokens = _tokens(attack, rng)
+    return ForkLaw(
+        lambda: attack.parser(tokenizer=tokens.vocabulary, audit=True, labels="stop" not in attack.options),
+        lambda stream, chunk: stream.parse_chunk(tokens=chunk),
+        tokens.ids, tokens.ids[len(tokens.ids) // 2 :], attack.reason,
+    )  # fmt: skip
+
+
+def _forks_by_ids(attack: Attack, rng: random.Random) -> None:
+    law = _fork_law_by_ids(attack, rng)
+    law.check(_cuts(rng, len(law.output), 3))
+
+
+def _snapshots_by_ids(attack: Attack, rng: random.Random) -> None:
+    law = _fork_law_by_ids(attack, rng)
+    law.check_snapshots(_cuts(rng, len(law.output), 3))
+
+
+def _audit_by_ids(attack: Attack, rng: random.Random) -> None:
+    """Neither an audit nor labels change the message; the audit is the output."""
+    tokens = _tokens(attack, rng)
+    plain = attack.parser(tokenizer=tokens.vocabulary).parse(tokens.ids, attack.reason)
+    for records in ({"audit": True}, {"labels": True}, {"audit": True, "labels": True}):
+        message = attack.parser(tokenizer=tokens.vocabulary, **records).parse(tokens.ids, attack.reason)
+        assert _key(message) == _key(plain), (records, _key(message), _key(plain))
+        if "audit" in records and "stop" not in attack.options:
+            said = "".join(text for _, text in message.audit).removesuffix(END)
+            whole = b"".join(tokens.pieces).decode().removesuffix(END)
+            assert said == whole, ("the audit is not the output", said, whole)
+
+
+def _texts_and_ids(attack: Attack, rng: random.Random) -> None:
+    """A host that detokenizes; it looks for stop strings itself, but in content."""
+    if attack.options.get("stop_in") == "everywhere":
+        return
+    tokens = _tokens(attack, rng)
+
+    def fed(cuts: Iterable[int]) -> Message:
+        parser = attack.parser(tokenizer=tokens.vocabulary)
+        places = [0, *cuts, len(tokens.ids)]
+        for begin, end in itertools.pairwise(places):
+            parser.parse_chunk(b"".join(tokens.pieces[begin:end]), tokens.ids[begin:end])
+        return parser.finish(attack.reason)
+
+    whole = fed(())
+    for cuts in (_cuts(rng, len(tokens.ids)), range(1, len(tokens.ids))):
+        message = fed(cuts)
+        assert _key(message) == _key(whole), (list(cuts)[:8], _key(message), _key(whole))
 
 
 def _ids(attack: Attack, rng: random.Random) -> None:
@@ -291,10 +417,15 @@ def _rollbacks(attack: Attack, rng: random.Random) -> None:
     law.check([rng.choice([1, 2, 5, 40])])
 
 
+def _batch_of(attack: Attack, tokens: Tokens) -> StreamBatch:
+    options = {name: value for name, value in attack.options.items() if name not in OF_PARSERS}
+    return StreamBatch(tokens.vocabulary, attack.format, end_ids=[], id_seed=SEED, **options)
+
+
 def _batch(attack: Attack, rng: random.Random) -> None:
     tokens = _tokens(attack, rng)
-    batch = StreamBatch(tokens.vocabulary, attack.format, end_ids=[], id_seed=SEED, **attack.options)
-    slot = batch.add(TOOL_LISTS[attack.tools])
+    batch = _batch_of(attack, tokens)
+    slot = batch.add(attack.tool_list)
     streamer = _streamer(attack, tokens)
     for piece in pieces_of(tokens.ids, _cuts(rng, len(tokens.ids))):
         result = batch.step([slot], piece, [0, len(piece)])
@@ -312,6 +443,11 @@ CHECKS: dict[str, Callable[[Attack, random.Random], None]] = {
     "forks": _forks,
     "snapshots": _snapshots,
     "ids": _ids,
+    "audit by ids": _audit_by_ids,
+    "texts and ids": _texts_and_ids,
+    "forks by ids": _forks_by_ids,
+    "snapshots by ids": _snapshots_by_ids,
+    "wires by ids": _wires_by_ids,
     "labels": _labels,
     "rollbacks": _rollbacks,
     "batch": _batch,

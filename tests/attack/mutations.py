@@ -1,8 +1,9 @@
-"""Twenty-two ways to spoil an output. Each takes bytes and gives bytes, which need not be UTF-8."""
+"""Twenty-four ways to spoil an output. Each takes bytes and gives bytes, which need not be UTF-8."""
 
 from __future__ import annotations
 
 import functools
+import json
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -214,6 +215,26 @@ def _escape(world: World, text: bytes) -> bytes:
     return _insert(world, text, world.rng.choice(pieces))
 
 
+def _quoted(world: World, text: bytes) -> bytes:
+    """A whole output, as a value of another one may hold it."""
+    value = world.rng.choice([b"Paris", b"Hello", b"x", b"f"])
+    inner = world.output(world.rng.random() < 0.7)
+    if world.rng.random() < 0.3:  # within JSON
+        inner = json.dumps(inner.decode())[1:-1].encode()
+    if value not in text:
+        return _insert(world, text, inner)
+    return text.replace(value, world.rng.choice([inner, b"Example:\n" + inner + b"\nThat was it."]), 1)
+
+
+def _fenced(world: World, text: bytes) -> bytes:
+    """A whole output in a fence, after prose or before it."""
+    fence = world.rng.choice([b"```", b"~~~", b"````"])
+    inner = world.output(world.rng.random() < 0.7)
+    block = fence + world.rng.choice([b"", b"xml", b"json"]) + b"\n" + inner + b"\n" + fence
+    before, behind = world.rng.choice([(b"A call:\n\n", b"\n\nShall I?"), (b"", b""), (b"- ", b"\n")])
+    return world.rng.choice([before + block + behind + text, text + b"\n" + before + block + behind])
+
+
 def _delete(world: World, text: bytes) -> bytes:
     begin, end = sorted((world.place(text), world.place(text)))
     return text[:begin] + text[min(end, begin + world.rng.choice([1, 3, 20])) :]
@@ -230,6 +251,8 @@ MUTATIONS: dict[str, Mutation] = {
     "marker split by nothing visible": _split_by_invisible,
     "marker of look-alikes": _look_alike,
     "output in an output": _nest,
+    "output quoted in a value": _quoted,
+    "output in a fence": _fenced,
     "interleaved": _interleave,
     "invalid UTF-8": lambda world, text: _insert(world, text, world.rng.choice(_BAD_UTF8)),
     "line ends": _line_ends,

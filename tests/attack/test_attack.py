@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
+import os
 import random
+import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
+import unspool
 
 from . import attack as attacks
-from .attack import CHECKS, Attack, draw, minimised, problems
+from .__main__ import crash_in
+from .attack import CHECKS, OPTIONS, Attack, draw, minimised, problems
 from .mutations import MUTATIONS, World
 
 pytestmark = pytest.mark.filterwarnings("ignore:the content has")
@@ -38,8 +43,36 @@ def test_an_attack_is_its_number_and_is_json() -> None:
         assert attack == draw(seed) == Attack.from_json(attack.to_json())
 
 
-def test_there_are_22_mutations_and_each_changes_something() -> None:
-    assert len(MUTATIONS) == 22
+def test_every_option_that_changes_parsing_is_drawn() -> None:
+    """By text and by ids; the others are set by the checks, or say how a message is kept."""
+    options = set(inspect.signature(unspool.Parser.__init__).parameters)
+    others = {"self", "format", "tools", "unknown", "tokenizer", "id_seed", "reasoning_field", "keep_message"}
+    assert options - others - {"audit", "labels", "rollback_window"} == set(OPTIONS)
+
+
+def test_chains_use_the_formats_pieces() -> None:
+    """Half of the attacks; most formats' chains hold calls that are complete."""
+    complete = 0
+    for number, format in enumerate(file.name for file in unspool.formats()):
+        attacks = [draw(seed, [format]) for seed in range(2 * number + 1, 2 * number + 41, 2)]
+        assert not any(attack.mutations for attack in attacks)
+        messages = [unspool.parse(attack.raw, format) for attack in attacks]
+        complete += any(call.is_complete for message in messages for call in message.tool_calls)
+    assert complete > 60
+
+
+def _ends(begin: int, count: int) -> None:
+    if begin <= 12 < begin + count:
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def test_an_attack_that_ends_the_process_is_found() -> None:
+    assert crash_in(0, 32, _ends) == 12
+    assert crash_in(13, 32, _ends) is None
+
+
+def test_there_are_24_mutations_and_each_changes_something() -> None:
+    assert len(MUTATIONS) == 24
     for name, mutation in MUTATIONS.items():
         changed = 0
         for seed in range(20):
