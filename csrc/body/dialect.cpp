@@ -117,8 +117,7 @@ constexpr void loosen(Dialect& dialect) {
     set_step(dialect, state, "\"'", A::begin_key);
   }
   // {city=Paris}: bare keys are Python's, and so may be what follows them.
-  if (dialect.rules.bare_text && dialect.rules.single_quotes)
-    set_step(dialect, S::colon, "=", A::step);
+  if (dialect.rules.mends_bare) set_step(dialect, S::colon, "=", A::step);
   if (dialect.rules.sets) {
     set_step(dialect, S::first_key, "{[(", A::open_in_set);
     // A colon after the first element of a set: it was a dict's key.
@@ -169,9 +168,10 @@ constinit const Dialect kPython = make_dialect(
     {.loose = true, .single_quotes = true, .tuples = true, .python_strings = true, .sets = true});
 constinit const Dialect kDicts =
     make_dialect({.loose = true, .single_quotes = true, .tuples = true, .python_strings = true});
-constinit const Dialect kBareText = make_dialect({.loose = true, .bare_text = true});
-constinit const Dialect kNearlyBare =
+constinit const Dialect kBareText =
     make_dialect({.loose = true, .single_quotes = true, .bare_text = true});
+constinit const Dialect kNearlyBare =
+    make_dialect({.loose = true, .single_quotes = true, .bare_text = true, .mends_bare = true});
 constinit const Dialect kPlainKeys = make_dialect({.plain_keys = true});
 
 }  // namespace unspool

@@ -101,6 +101,7 @@ struct DialectRules {
   bool python_strings = false;  // escapes, prefixes and three quotes
   bool sets = false;            // a brace may open a set
   bool bare_text = false;       // any other word is a string
+  bool mends_bare = false;      // = after a key is a colon; a marker quote may end bare text
   bool plain_keys = false;      // a key of letters, digits and _-.$ needs no quotes
 };
 
@@ -133,7 +134,7 @@ extern const Dialect kNearlyJson;  // JSON with common model mistakes
 extern const Dialect kPython;      // Python literals
 extern const Dialect kDicts;       // Python's dicts and lists, in place of JSON
 extern const Dialect kBareText;    // unquoted text is a string
-extern const Dialect kNearlyBare;  // the same, with single quotes
+extern const Dialect kNearlyBare;  // the same, with common model mistakes
 extern const Dialect kPlainKeys;   // JSON with plain keys
 
 /// Whether a byte ends a word; a colon and a round bracket do so only in some places.

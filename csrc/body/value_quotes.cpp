@@ -115,7 +115,7 @@ ValueReader::Step ValueReader::put_bare(std::size_t& i) {
 
 // A marker quote ends text that none has opened; returns false if repairs are off.
 bool ValueReader::end_bare() {
-  if (!dialect_->rules.single_quotes) return false;
+  if (!dialect_->rules.mends_bare) return false;
   if (state_ == State::word) become_bare_string();
   append_json_escaped(word_, to());
   word_.clear();

@@ -22,7 +22,8 @@ void append_escaped_utf8(std::uint32_t code_point, std::string& out) {
 }  // namespace
 
 void ValueReader::open_loose_string(char quote) {
-  if (quote == '\'' && dialect_->rules.single_quotes) repairs_ |= kSingleQuotes;
+  // Amid bare text, quotes of either kind are one more notation of a string.
+  if (quote == '\'' && !dialect_->rules.bare_text) repairs_ |= kSingleQuotes;
   is_triple_ = is_raw_ = false;
   count_ = 1;
   write("\"");
@@ -45,7 +46,7 @@ ValueReader::Step ValueReader::close_string(Step after) {
 // Whether a quote inside the string may be text.
 bool ValueReader::has_unsure_end() const {
   const DialectRules& rules = dialect_->rules;
-  return rules.python_strings || (rules.bare_text && rules.single_quotes && quote_ == '\'');
+  return rules.python_strings || (rules.bare_text && quote_ == '\'');
 }
 
 ValueReader::Step ValueReader::read_string(char byte) {

@@ -74,7 +74,7 @@ ValueReader::Step ValueReader::open_prefixed_string(char quote) {
 // Bare text may contain white space, round brackets and, in a value, colons.
 bool ValueReader::ends_this_word(char byte) const {
   if (!dialect_->rules.bare_text) return ends_word(byte) || is_space(byte);
-  if (byte == '=' && is_key_ && dialect_->rules.single_quotes) return true;
+  if (byte == '=' && is_key_ && dialect_->rules.mends_bare) return true;
   return ends_word(byte) && byte != ')' && (byte != ':' || is_key_);
 }
 

@@ -101,9 +101,10 @@ class Trial {
     return is_on_ || outcome != Outcome::open;
   }
 
-  /// Whether it tries a marker that is no token, amid reasoning or within a line.
+  /// Whether it tries a marker amid reasoning or within a line. A token proves nothing there:
+  /// models write quoted markers as their tokens.
   bool is_amid_text() const {
-    if (!is_on_ || is_token()) return false;
+    if (!is_on_) return false;
     const Place& place = start().place;
     const bool is_amid_reasoning =
         place.state == Place::State::reasoning && !place.reasoning_is_empty;
