@@ -69,6 +69,9 @@ PyObject* get_name(PyObject* self, void*) {
   if (delta_of(self).kind != EventKind::tool_call_begin) Py_RETURN_NONE;
   return new_str(delta_of(self).name);
 }
+PyObject* get_is_content(PyObject* self, void*) {
+  return PyBool_FromLong(is_wire_content(delta_of(self)) ? 1 : 0);
+}
 PyObject* get_status(PyObject* self, void*) {
   const Delta& delta = delta_of(self);
   return word_or_none(delta.kind == EventKind::tool_call_end,
@@ -302,6 +305,7 @@ PyGetSetDef attributes[] = {
     {"id", get_id, nullptr, nullptr, nullptr},
     {"name", get_name, nullptr, nullptr, nullptr},
     {"status", get_status, nullptr, nullptr, nullptr},
+    {"is_content", get_is_content, nullptr, nullptr, nullptr},
     {"finish_reason", get_finish_reason, nullptr, nullptr, nullptr},
     {"reason", get_reason, nullptr, nullptr, nullptr},
     {"token_span", get_token_span, nullptr, nullptr, nullptr},

@@ -1,5 +1,6 @@
 #include "delta/chat_writer.h"
 
+#include "parser/events.h"
 #include "text/json_escape.h"
 
 namespace unspool {
@@ -21,7 +22,7 @@ void append_call_head(const Delta& delta, std::string& out) {
 bool is_wire_content(const Delta& delta) {
   // Nothing is lost: text of a call that was never announced is all that the client sees of it.
   return delta.kind == EventKind::content ||
-         (delta.kind == EventKind::malformed && delta.index < 0);
+         (delta.kind == EventKind::malformed && delta.index < 0 && delta.reason != kStray);
 }
 
 std::string_view to_string(ReasoningField field) {

@@ -98,7 +98,8 @@ ToolCall& MessageBuilder::last_call() {
 }
 
 void MessageBuilder::add_malformed(const Event& event, std::string_view text, bool goes_on) {
-  if (event.index < 0) message_.content += text;  // nothing is lost
+  // Nothing is lost.
+  if (event.index < 0 && std::string_view(event.reason) != kStray) message_.content += text;
   // Fragments of one problem are one entry, however the output was split (promise 1).
   const bool is_same = goes_on && message_.malformed.back().index == event.index &&
                        message_.malformed.back().reason == event.reason;

@@ -45,7 +45,9 @@ TextTrim::Text* TextTrim::text_of(Fate fate) {
 void TextTrim::pass(const Events& in, std::uint64_t, Events& out) {
   for (const Event& event : in.list()) {
     // Clients see malformed text as content, so white space before it stands between two texts.
-    if (event.kind == EventKind::malformed && event.index < 0) release_content(event, out);
+    if (event.kind == EventKind::malformed && event.index < 0 &&
+        std::string_view(event.reason) != kStray)
+      release_content(event, out);
     if (Text* text = text_of(event.kind)) {
       put(*text, in.text(event), event.span.end, out);
     } else {

@@ -173,6 +173,11 @@ std::shared_ptr<const Format> Format::from_template(
   return format;
 }
 
+bool Format::is_marker(std::string_view text) const {
+  const std::vector<std::string_view> markers = marker_texts(program_);
+  return std::find(markers.begin(), markers.end(), trim(text)) != markers.end();
+}
+
 Symbol Format::symbol_at(std::string_view text) const {
   std::size_t longest = 0, found = 0;
   for (std::size_t i = 0; i < symbols_.size(); ++i) {

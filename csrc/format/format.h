@@ -63,6 +63,8 @@ class Format {
   bool is_spelled(TokenId id) const;
   /// All tokens that serving stacks must not strip.
   const std::vector<MarkerToken>& symbols() const { return symbols_; }
+  /// Whether the text is a whole marker, not a part of some.
+  bool is_marker(std::string_view text) const;
   /// The longest marker token that a text begins with; 0: none.
   Symbol symbol_at(std::string_view text) const;
 

@@ -29,11 +29,12 @@ constexpr Parts kMarkup = 64;
 constexpr Parts kMarkupAround = 128;  // all except markup within text
 constexpr Parts kIgnored = 256;
 constexpr Parts kClosersAgain = 512;
+constexpr Parts kStrayClosers = 1024;  // that close nothing
 constexpr Parts kOpeners = kSectionOpen | kCallOpen;
 
-constexpr Parts kContent = kReasoningOpen | kOpeners | kMarkup | kIgnored;
+constexpr Parts kContent = kReasoningOpen | kOpeners | kMarkup | kIgnored | kStrayClosers;
 constexpr Parts kAfterCall = kContent | kClosersAgain;
-constexpr Parts kInside = kClosers | kNextCall | kContent;
+constexpr Parts kInside = (kClosers | kNextCall | kContent) & ~kStrayClosers;
 constexpr Parts kReasoning = kReasoningClose | kReasoningOpen | kMarkup | kIgnored;
 constexpr Parts kRehearsal = kReasoningClose | kClosers | kOpeners | kMarkup | kIgnored;
 constexpr Parts kMalformed = kClosers | kOpeners | kMarkupAround | kIgnored;
@@ -52,6 +53,12 @@ std::string closing_tag(std::string_view text) {
   return std::string(text.substr(0, 1)).append("/").append(text.substr(1));
 }
 
+/// Whether text may begin so: a word, or a fence.
+bool is_words(std::string_view text) {
+  const char first = text.empty() ? '`' : text[0];
+  return (first >= 'a' && first <= 'z') || (first >= 'A' && first <= 'Z') || first == '`';
+}
+
 class TableBuilder {
  public:
   TableBuilder(const Program& program, const CallOpeners& openers,
@@ -66,7 +73,8 @@ class TableBuilder {
     finish_outside(table.content, kContent);
     finish(table.inside, kInside);
     finish_outside(table.after_call, kAfterCall);
-    if (program_.has_texts_for_user()) finish_outside(table.for_user, kContent & ~kOpeners);
+    if (program_.has_texts_for_user())
+      finish_outside(table.for_user, kContent & ~(kOpeners | kStrayClosers));
     finish(table.malformed, kMalformed);
     finish(table.openers, kAfterOpener);
     build_reasoning(table);
@@ -112,7 +120,7 @@ class TableBuilder {
     if (!markup.has_header()) return set;
     adder_.add(set, markup.close, Role::header_close, index);
     for (const MarkerTexts& text : program_.call_texts) adder_.add(set, text, Role::call_text);
-    finish_outside(set, kContent, markup.is_inline ? kNone : index);
+    finish_outside(set, kContent & ~kStrayClosers, markup.is_inline ? kNone : index);
     return set;
   }
 
@@ -228,6 +236,21 @@ class TableBuilder {
       for (const std::string& text : program_.ends) adder_.add(set, text, {}, Role::ignore);
     }
     if ((parts & kClosersAgain) != 0) add_closers(set, true);
+    if ((parts & kStrayClosers) != 0) add_stray_closers(set);
+  }
+
+  // Without the white space before them, so that text waits for no more than a tag.
+  void add_stray_closers(MarkerSet& set) {
+    const auto add_tags = [&](const MarkerTexts& close, Role role, std::size_t call) {
+      for (const std::string& text : close.texts) {
+        if (!is_words(text)) adder_.add(set, text, {}, role, call);
+      }
+    };
+    if (program_.reasoning && !program_.has_reasoning_headers())
+      add_tags(program_.reasoning->close, Role::reasoning_close, 0);
+    add_tags(program_.section.close, Role::section_close, 0);
+    for (std::size_t i = 0; i < program_.calls.size(); ++i)
+      add_tags(program_.calls[i].close, Role::call_close, i);
   }
 
   // `again`: those that may be repeated. A fence may not, because it may open a block.

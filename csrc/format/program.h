@@ -181,6 +181,10 @@ struct CallRegion {
   /// The texts of all its markers.
   std::vector<std::string_view> texts() const;
   bool is_bare() const { return start.place != BarePlace::nowhere; }
+  /// Whether the body is one object of arguments after a name.
+  bool is_one_object() const {
+    return !is_bare() && (is(BodyKind::json_arguments) || is(BodyKind::literal_arguments));
+  }
   /// Whether no marker opens the call, so that it may turn out to be content.
   bool is_tentative() const { return (is_bare() && !start.is_certain) || start.may_be_text; }
   /// Allows a fenced block around the bare call; the block's end closes the call.
@@ -221,6 +225,11 @@ struct MarkupRegion {
   bool is_inline = false;  // it occurs within text and reasoning, which continue after it
 
   bool has_header() const { return !close.is_empty(); }
+  /// Whether all between its two markers is a header: the words that say what follows.
+  bool is_header_between_markers() const {
+    return has_header() && says_what_follows() && !names_tool &&
+           close.texts.front().find_first_not_of(" \t\r\n") != std::string::npos;
+  }
   bool says_what_follows() const {
     return names_tool || !recipient.empty() || !reasoning.empty() || !calls.empty();
   }

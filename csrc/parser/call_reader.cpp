@@ -83,6 +83,15 @@ void CallReader::begin_bare(std::uint8_t kind, bool has_closer) {
   if (!call.name.fixed.empty()) begin_call(call.name.fixed, {});
 }
 
+void CallReader::begin_again() {
+  if (core_.labels) core_.labels->begin();
+  repairs_ = core_.take_slip();
+  opener_bytes_ = 0;
+  core_.raw.clear();
+  at_.may_chain = false;
+  if (name_call(true)) core_.enter(State::body);
+}
+
 void CallReader::begin_headed(int kind, std::string_view tool) {
   at_.call = static_cast<std::uint8_t>(kind);
   if (core_.labels) core_.labels->begin();
@@ -290,7 +299,7 @@ void CallReader::on_name_end(const MarkerCursor::Found& match) {
   }
   // The closer follows the name directly: a call without arguments.
   put_arguments("{}");
-  end_call();
+  end_whole();
   body_.reset();
   core_.put_call_text(Fate::marker, match.text);
   parser_.on_closer(role, match);
@@ -307,7 +316,7 @@ void CallReader::on_name_cut(const MarkerCursor::Found& match) {
 }
 
 // The name has been read: announces the call, or reports it as malformed.
-bool CallReader::name_call() {
+bool CallReader::name_call(bool is_again) {
   CallName read = read_call_name(core_.call(), name_, tools());
   if (!read.is_name && core_.options().repair && !read.inside.empty()) {
     read.name = read.inside;
@@ -320,10 +329,11 @@ bool CallReader::name_call() {
   }
   // First: it resets what `begin_call` sets.
   make_call_body(read.name, std::exchange(in_parameter_, false));
-  if (!begin_call(read.name, read.id)) {
+  if (!begin_call(read.name, is_again ? std::string() : read.id)) {
     on_failure("the tool is not one of the request's", {});
     return false;
   }
+  if (core_.echo.records() && core_.call().is_one_object()) core_.echo.begin_arguments();
   return true;
 }
 
@@ -338,6 +348,7 @@ bool CallReader::begin_call(std::string_view name, std::string_view id) {
   if (must_know && !has_called_ && schema == nullptr) return false;
   if (!is_call_name(name, offered)) return false;
   has_called_ = is_announced_ = true;
+  at_.has_mention = false;
   section_is_malformed_ = false;
   core_.drop_space();
   at_.boundary = Boundary::none;
@@ -350,7 +361,7 @@ bool CallReader::begin_call(std::string_view name, std::string_view id) {
   // Before the text: events of a call come after its announcement.
   core_.calls.begin(name, id, schema, core_.token_end, core_.events());
   core_.put_call_text(Fate::marker, std::string_view(core_.raw).substr(0, opener_bytes_));
-  if (core_.options().repair && opener_bytes_ > 0) {
+  if (core_.options().repair && (opener_bytes_ > 0 || core_.call().is_one_object())) {
     pending_text_.clear();
     // Only with repair: a repeated body is dropped, which changes the output.
     core_.echo.begin(std::string_view(core_.raw).substr(0, opener_bytes_));
@@ -399,6 +410,8 @@ bool CallReader::read_token_in_body(Symbol symbol, std::string_view literal) {
 }
 
 void CallReader::on_body(const BodyResult& result, std::string_view text) {
+  // In a list, another call follows or its bracket.
+  if (result.status != ScanStatus::done) core_.calls.settle_end(core_.token_end, core_.events());
   const std::string_view read = text.substr(0, result.consumed);
   const bool keeps_text = core_.keeps_call_text();
   if (is_announced_ && !keeps_text && result.status == ScanStatus::more) {  // most input

@@ -69,6 +69,8 @@ class CallReader : RegionReader, CallSink, CallReaderState {
   void begin_at_opener(const MarkerCursor::Found& match);
   /// At the body's first letter.
   void begin_bare(std::uint8_t kind, bool has_closer);
+  /// At the first letter of another object in the last call: another call of its tool.
+  void begin_again();
   /// After a header that calls `tool`; if that is empty, the body has the name.
   void begin_headed(int kind, std::string_view tool);
 
@@ -99,6 +101,9 @@ class CallReader : RegionReader, CallSink, CallReaderState {
 
   /// The output ends: decides how the last text of the body is read; false if that is certain.
   bool decide();
+  /// Ends a call that waits for its closer. Text before the closer makes it malformed; without a
+  /// closer, the call is complete, and the text is content.
+  void settle_end(bool is_closed);
   /// Ends the call at the end of the output.
   void finish(FinishReason reason);
   /// Discards the call when the parser goes back.
@@ -132,10 +137,14 @@ class CallReader : RegionReader, CallSink, CallReaderState {
   }
   void end_call() override {
     settle_body();
-    core_.calls.end(repairs(), core_.token_end, core_.events());
+    awaits_closer() ? core_.calls.end_later(repairs(), core_.token_end, core_.events())
+                    : end_whole();
   }
   const ToolSchemas* tools() const override { return core_.tools(); }
 
+  void end_whole() { core_.calls.end(repairs(), core_.token_end, core_.events()); }
+  /// Whether text between the arguments and the call's closer is a fault of the call.
+  bool awaits_closer() const { return has_closer_ && !core_.call().is_tentative(); }
   void end_call(CallStatus status) {
     core_.calls.end(status, repairs(), core_.token_end, core_.events());
   }
@@ -161,7 +170,7 @@ class CallReader : RegionReader, CallSink, CallReaderState {
     build_body(name, in_parameter);
   }
   void build_body(std::string_view name, bool in_parameter);
-  bool name_call();
+  bool name_call(bool is_again = false);
   void on_name_cut(const MarkerCursor::Found& match);
   void on_body(const BodyResult& result, std::string_view text);
   void put_text(std::string_view text);

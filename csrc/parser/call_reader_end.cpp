@@ -6,6 +6,8 @@
 //   another call, section or the end   complete if they are whole, else cut off: incomplete
 //   a byte that cannot be there        malformed; the text up to the next marker is reported
 //   the same before its name           the text is content, or malformed if a marker opened it
+#include <utility>
+
 #include "body/names.h"
 #include "parser/call_reader.h"
 #include "text/scratch.h"
@@ -33,17 +35,34 @@ void CallReader::end_body(const BodyResult& result) {
     at_.closer_pending = has_closer_;
     if (has_closer_ && core_.calls.is_complete()) core_.echo.wait_for_restart();
     // `{"name": …}; {"name": …}`: the next call may follow without an opener.
-    at_.may_chain = has_closer_ || call.is_bare() || !call.separators.empty();
+    at_.may_chain =
+        has_closer_ || call.is_bare() || !call.separators.empty() || call.is_one_object();
     core_.after_markup({});
     at_.line = Line::inside;
     return;
   }
   // The section's opener may be missing; its closer is still markup.
   const SectionRegion& section = core_.program().section;
+  core_.calls.settle_end(core_.token_end, core_.events());
   at_.closer_pending = !at_.in_section && !section.close.is_empty();
   if (result.closed_section) at_.in_section = at_.closer_pending = false;
   // The closer may be the section's, which ends the call too.
   core_.after_markup(result.closed_section ? section.close.after : call.close.after);
+}
+
+void CallReader::settle_end(bool is_closed) {
+  if (!core_.calls.end_waits()) return;
+  const std::string text = std::exchange(core_.raw, {});
+  if (!is_closed || text.empty()) {
+    core_.calls.settle_end(core_.token_end, core_.events());
+    return core_.put_content(text);
+  }
+  core_.calls.reopen();
+  problem_ = "text follows the call's arguments";
+  at_.boundary = Boundary::none;
+  at_.closer_pending = at_.may_chain = false;
+  core_.enter(State::malformed);
+  put_malformed(text);
 }
 
 // The call is malformed. Text that no marker identified as a call is content; the rest is reported.
@@ -199,7 +218,7 @@ void CallReader::on_malformed_end(const MarkerCursor::Found& match) {
   if (core_.calls.is_open()) {
     // The body failed at the closer itself, with nothing wrong before it.
     if (closes && malformed_is_empty_ && body_->may_end_here(*this)) {
-      end_call();
+      end_whole();
       core_.put_call_text(Fate::marker, match.text);
     } else {
       // Nothing before it was wrong: the closer comes too early, and is what is reported.
@@ -267,8 +286,9 @@ void CallReader::finish_body(FinishReason reason) {
   }
   // Half a closer is part of the call's text, not of its arguments.
   put_text(pending_text_);
+  core_.calls.settle_end(core_.token_end, core_.events());
   if (!core_.calls.is_open()) return finish_unannounced();
-  ends ? end_call() : end_call(CallStatus::incomplete);
+  ends ? end_whole() : end_call(CallStatus::incomplete);
   core_.raw.clear();
 }
 
@@ -297,7 +317,7 @@ void CallReader::finish_malformed(FinishReason reason) {
   if (!malformed_is_empty_) {
     end_call(CallStatus::malformed);
   } else if (stopped && body_->may_end_here(*this)) {
-    end_call();
+    end_whole();
   } else {
     end_call(CallStatus::incomplete);
   }

@@ -16,6 +16,7 @@ CallWriter::CallWriter(CallIdStyle style, const ParserOptions& options)
 
 void CallWriter::begin(std::string_view name, std::string_view id, const ToolSchema* schema,
                        std::uint64_t token_end, Events& out) {
+  settle_end(token_end, out);
   // Before the check, so that calls beyond the limit are counted too.
   ++place_.index;
   is_open_ = true;
@@ -53,7 +54,7 @@ void CallWriter::end(std::uint16_t repairs, std::uint64_t token_end, Events& out
 
 void CallWriter::end(CallStatus status, std::uint16_t repairs, std::uint64_t token_end,
                      Events& out) {
-  is_open_ = is_complete_ = false;
+  is_open_ = is_complete_ = end_waits_ = false;
   if (is_over()) return;
   // A stream holds the guard's memory only while a call is open.
   const ClonedPtr<ArgumentsGuard> guard = std::exchange(guard_, nullptr);

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "format/schema.h"
 #include "parser/arguments_guard.h"
@@ -42,12 +43,14 @@ class CallWriter {
   const Place& place() const { return place_; }
   void go_back(const Place& place) {
     place_ = place;
-    is_open_ = false;
+    is_open_ = end_waits_ = false;
     guard_.reset();
   }
 
   /// Whether a call has begun and not ended.
   bool is_open() const { return is_open_; }
+  /// Whether the last call is whole, and its end has not been emitted.
+  bool end_waits() const { return end_waits_; }
   /// Whether the last call has ended and is complete.
   bool is_complete() const { return !is_open_ && is_complete_; }
   /// The index of the last call that has begun, including calls beyond `max_calls`.
@@ -107,6 +110,26 @@ class CallWriter {
   /// Ends the call. It is malformed if its arguments are, whatever the status.
   void end(CallStatus status, std::uint16_t repairs, std::uint64_t token_end, Events& out);
 
+  /// Like `end`, but if the call is complete its end waits for what follows.
+  void end_later(std::uint16_t repairs, std::uint64_t token_end, Events& out) {
+    if (!guard_ || !guard_->is_whole() || guard_->has_failed()) return end(repairs, token_end, out);
+    is_open_ = false;
+    is_complete_ = end_waits_ = true;
+    mended_ = static_cast<std::uint16_t>(guard_->repairs() | repairs);
+    guard_.reset();
+  }
+  /// What follows agrees with the end that waits.
+  void settle_end(std::uint64_t token_end, Events& out) {
+    if (!std::exchange(end_waits_, false)) return;
+    place_.tally.put(CallStatus::complete);
+    out.add_end(number(), CallStatus::complete, token_end, mended_);
+  }
+  void mend_end(std::uint16_t repairs) { mended_ |= repairs; }
+  /// What follows does not: the call is open again.
+  void reopen() {
+    if (std::exchange(end_waits_, false)) is_open_ = true;
+  }
+
   FinishReason reason(FinishReason ended) const { return place_.tally.reason(ended); }
 
   /// Appends the arguments that the guard holds.
@@ -119,8 +142,9 @@ class CallWriter {
     if (ids_) archive(*ids_);
     archive.part(guard_,
                  [this] { return std::make_unique<ArgumentsGuard>(limits_, repairs_, nullptr); });
-    archive(is_open_, is_complete_, place_, closed_);
+    archive(is_open_, is_complete_, end_waits_, mended_, place_, closed_);
     archive.scratch(is_in_turn_);  // a prompt is read whole
+    archive.expect(!end_waits_ || (!is_open_ && place_.index >= 0));
     archive.expect(closed_ >= 0 && closed_ <= Place::kMostCalls);
   }
 
@@ -134,6 +158,8 @@ class CallWriter {
   bool labels_;
   bool is_open_ = false;
   bool is_complete_ = false;
+  bool end_waits_ = false;
+  std::uint16_t mended_ = 0;  // the repairs of the end that waits
   Place place_;
   std::int32_t closed_ = 0;  // calls, by the prompt
   bool is_in_turn_ = false;

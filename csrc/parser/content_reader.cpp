@@ -37,7 +37,7 @@ std::string_view line_of(std::string_view text) {
 
 // Whether another call of this kind may begin with the byte, directly after the last one.
 bool chains_at(const CallRegion& call, bool closer_pending, char byte) {
-  if (call.is(BodyKind::json_call)) return byte == '{';
+  if (call.is(BodyKind::json_call) || call.is_one_object()) return byte == '{';
   return call.is(BodyKind::pythonic) && closer_pending && begins_name(byte);
 }
 
@@ -50,13 +50,15 @@ std::size_t ContentReader::read(std::string_view text) {
     if (echo_.read({text})) return 1;
     if (!core_.echo.is_expected()) return 0;
   }
+  if (core_.holds_text_after_call()) return put(text);
   if (at_.may_chain) {
     // A marker has precedence: `<` may begin a closer, and then no call is chained.
     const bool is_open = !core_.cursor.would_continue(static_cast<unsigned char>(text[0])) &&
                          trim(core_.cursor.held()).empty();
     if (is_open && chains_at(core_.call(), at_.closer_pending, text[0])) {
       flush_cursor();
-      call_.begin_bare(at_.call, at_.closer_pending);
+      core_.call().is_one_object() ? call_.begin_again()
+                                   : call_.begin_bare(at_.call, at_.closer_pending);
       return 0;
     }
     // Byte by byte until the chance has passed.

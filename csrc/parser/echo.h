@@ -29,6 +29,8 @@ class Echo {
     kept_->before = opener.substr(std::min(opener.find_first_not_of(kSpace), opener.size()));
     state_ = State::records;
   }
+  /// What follows is the arguments, one object, which may be repeated on its own.
+  void begin_arguments() { kept_->arguments = kept_->text.size(); }
   bool records() const { return state_ == State::records; }
   /// The call is over, and other text has been emitted: what follows is no repetition.
   void on_other_text() {
@@ -59,6 +61,10 @@ class Echo {
   void wait_for_restart() {
     if (state_ != State::records || kept_->text.empty()) return;
     kept_->text.resize(kept_->text.find_last_not_of(kSpace) + 1);
+    if (kept_->arguments > 0) {
+      const std::size_t begin = kept_->text.find_first_not_of(kSpace, kept_->arguments);
+      kept_->arguments = begin == std::string::npos ? 0 : begin + kept_->before.size();
+    }
     kept_->text.insert(0, kept_->before);
     state_ = State::waits_for_restart;
   }
@@ -72,16 +78,22 @@ class Echo {
   bool is_begun() const { return is_expected() && !kept_->held.is_empty(); }
   bool is_restart() const { return state_ == State::waits_for_restart; }
 
+  /// Before an echo: the letter decides whether the whole call is restarted, or its arguments are
+  /// written again.
+  void choose(const Letter& letter) {
+    const bool is_whole_call = kept_->text.starts_with(letter.text);
+    kept_->from = is_restart() && !is_whole_call ? kept_->arguments : 0;
+  }
   /// Whether the echo can continue with this letter.
   bool fits(const Letter& letter) const {
-    const std::string_view rest = std::string_view(kept_->text).substr(kept_->held.size());
+    const std::string_view rest = expected().substr(kept_->held.size());
     const bool is_last = rest.size() == letter.text.size();
     // A closer that was a token is repeated as a token; its spelling would be text.
     return rest.starts_with(letter.text) &&
            (!is_last || is_restart() || ends_with_token_ == (letter.symbol != 0));
   }
   void put(const Letter& letter) { kept_->held.put(letter); }
-  bool is_whole() const { return kept_->held.size() == kept_->text.size(); }
+  bool is_whole() const { return kept_->held.size() == expected().size(); }
   std::string_view held() const { return kept_ ? kept_->held.text() : std::string_view{}; }
 
   /// The echo is complete. Another one may follow.
@@ -103,6 +115,7 @@ class Echo {
  private:
   void wait_for_closer() {
     kept_->text.erase(0, kept_->before.size());
+    kept_->arguments = kept_->from = 0;
     state_ = State::records;
   }
 
@@ -113,13 +126,17 @@ class Echo {
   struct Kept {
     std::string before;  // the opener, and white space
     std::string text;
+    std::size_t arguments = 0;  // where they begin in the text, if they may be repeated
+    std::size_t from = 0;       // where the echo begins in it
     Letters held;
 
     void visit(Archive& archive) {
-      archive(before, text, held);
-      archive.expect(held.size() <= text.size());
+      archive(before, text, arguments, from, held);
+      archive.expect(arguments <= text.size() && from <= text.size() &&
+                     held.size() <= text.size() - from);
     }
   };
+  std::string_view expected() const { return std::string_view(kept_->text).substr(kept_->from); }
   void stop() {
     state_ = State::off;
     kept_.reset();

@@ -10,6 +10,7 @@ bool EchoReader::read(const Letter& letter) {
   Echo& echo = core_.echo;
   // It may stand between the call and its echo.
   if (!echo.is_begun() && is_blank(letter.text)) return false;
+  if (!echo.is_begun()) echo.choose(letter);
   if (!echo.fits(letter) || !(echo.is_begun() || may_begin())) {
     give_up();
     return false;
@@ -32,7 +33,9 @@ void EchoReader::drop() {
   core_.put_call_text(Fate::tool_call, core_.echo.held());
   const bool is_restart = core_.echo.is_restart();
   core_.echo.accept();
-  if (!core_.calls.is_over() && core_.calls.number() >= 0) {
+  if (core_.calls.end_waits()) {
+    core_.calls.mend_end(kMarkup);
+  } else if (!core_.calls.is_over() && core_.calls.number() >= 0) {
     // A second end of the same call, which adds a repair; CallEndFilter joins the two.
     core_.events().add_end(core_.calls.number(), CallStatus::complete, core_.token_end,
                            std::uint16_t{kMarkup});

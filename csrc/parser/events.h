@@ -29,6 +29,9 @@ enum class LabelPart : std::uint8_t {
 /// The reason of content that a header announced, if the parser marks it.
 inline constexpr const char* kHeaded = "a header announced the text";
 
+/// The reason of malformed text that is a marker, or a header: no part of the content either.
+inline constexpr const char* kStray = "the marker belongs to nothing";
+
 /// The label of a byte of the output.
 struct ByteLabel {
   Fate fate = Fate::content;

@@ -32,6 +32,11 @@ bool Header::opens_another(std::string_view text, bool is_whole) const {
          });
 }
 
+bool Header::is_without_text(std::string_view text, bool fits) const {
+  return markup().is_header_between_markers() &&
+         (fits || last_part(text).find_first_of(" \t\r\n") == std::string_view::npos);
+}
+
 bool Header::names_stranger(std::string_view text, const ToolSchemas* tools, bool has_calls) const {
   if (!markup().names_tool) return false;
   const std::string_view name = recipient(text);

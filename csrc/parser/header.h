@@ -34,6 +34,10 @@ class Header {
   /// the opener of its header.
   bool opens_another(std::string_view text, bool is_whole) const;
 
+  /// Whether a header that its message's end cuts holds none of the message: it is one header, or
+  /// one word that the family does not have.
+  bool is_without_text(std::string_view text, bool fits) const;
+
   /// Whether it names a recipient that the request does not offer. A name on its own opens an
   /// answer's first call only if it is one of `tools`, if these are known.
   bool names_stranger(std::string_view text, const ToolSchemas* tools, bool has_calls) const;

@@ -42,10 +42,10 @@ bool HeaderReader::opens_another(bool is_whole) const {
 }
 
 // Whether the text before or in the header makes it ordinary text.
-bool HeaderReader::is_prose() const {
+bool HeaderReader::is_prose(std::string_view header) const {
   return core_.trial.is_amid_line || header_.markup().is_inline ||
          core_.trial.start().place.state == State::reasoning ||
-         (!core_.raw.empty() && is_space(core_.raw[0]));
+         (!header.empty() && is_space(header[0]));
 }
 
 // On trial, each byte may prove that it is not a header.
@@ -61,7 +61,8 @@ std::size_t HeaderReader::read(std::string_view text) {
   } else if (core_.raw.size() + core_.cursor.held().size() > kMaxHeaderBytes) {
     // With a trial the input is read again, and nothing needs to be undone here.
     core_.trial.is_on() ? void(core_.trial.outcome = Outcome::mention) : release_endless();
-  } else if (core_.trial.is_on() && is_prose() && !opens_another(false) && !fits(core_.raw)) {
+  } else if (core_.trial.is_on() && is_prose(core_.raw) && !opens_another(false) &&
+             !fits(core_.raw)) {
     core_.trial.outcome = Outcome::mention;
   }
   return match.consumed;
@@ -109,11 +110,13 @@ void HeaderReader::on_inline_markup(const MarkerCursor::Found& match) {
 }
 
 // An invalid header: nothing ends it, or its text is not allowed.
-void HeaderReader::give_up(std::string_view header, std::size_t of_turn) {
+// `is_text`: it may be the user's.
+void HeaderReader::give_up(std::string_view header, std::size_t of_turn, bool is_text) {
   const std::string_view written = header.substr(of_turn);
   audit_header({});
   // An empty header is markup without a meaning, not a fault.
   if (is_blank(written)) return core_.audit(Fate::marker, written);
+  if (!is_text) return core_.put_stray(written);
   core_.put_malformed(written, header_.fits(header, true) ? "nothing ends the header"
                                                           : "the header says something else");
 }
@@ -136,12 +139,15 @@ void HeaderReader::on_cut(const MarkerCursor::Found& match, std::string_view hea
   // A header that a call cuts is whole if its text is one: models leave out the closer.
   const bool is_header = is_blank(header) || (fits && !ends_message);
   const bool calls = core_.trial.is_of_turn() && !header_.tool(header).empty();
-  if (!is_header && core_.trial.is_on() && !calls) {  // its opener was a mention
+  const bool is_prose_about_it = core_.trial.is_on() && is_prose(header);
+  const bool is_broken =
+      ends_message && !is_prose_about_it && header_.is_without_text(header, fits);
+  if (!is_header && core_.trial.is_on() && !calls && !is_broken) {  // its opener was a mention
     core_.trial.outcome = Outcome::mention;
     return;
   }
   core_.settle_trial();
-  is_header ? audit_header(header.substr(of_turn)) : give_up(header, of_turn);
+  is_header ? audit_header(header.substr(of_turn)) : give_up(header, of_turn, !is_broken);
   // The opener of a call, where calls are off: content, with its header as markup.
   if (role == Role::call_text) {
     core_.enter(State::content);
@@ -165,7 +171,8 @@ void HeaderReader::on_close(const MarkerCursor::Found& match, std::string_view h
     // What the call's text begins with, if the header calls a tool.
     core_.raw = header.substr(of_turn);
   } else {
-    give_up(header, of_turn);
+    // Between its markers all is header, also a word that the family does not have.
+    give_up(header, of_turn, !markup.is_header_between_markers());
   }
   core_.raw += match.text;
   if (markup.is_inline) {
@@ -212,7 +219,7 @@ void HeaderReader::finish(bool is_cut) {
   if (is_cut && is_header) {
     audit_header(raw);
   } else {
-    give_up(raw, 0);
+    give_up(raw, 0, true);
   }
 }
 

@@ -71,10 +71,10 @@ class HeaderReader : RegionReader, HeaderReaderState {
   }
 
  private:
-  bool is_prose() const;
+  bool is_prose(std::string_view header) const;
   bool opens_another(bool is_whole) const;
   void release_endless();
-  void give_up(std::string_view header, std::size_t of_turn);
+  void give_up(std::string_view header, std::size_t of_turn, bool is_text);
   void on_cut(const MarkerCursor::Found& match, std::string_view header, std::size_t of_turn,
               bool fits);
   void on_close(const MarkerCursor::Found& match, std::string_view header, std::size_t of_turn,

@@ -170,6 +170,7 @@ void Parser::add_all_held(Held& out, bool as_text) const {
   // In the order of the input: idle markers, white space, then what the open region holds.
   out.add(HeldReason::marker, at.idle);
   out.add(HeldReason::space, at.space);
+  if (core_.holds_text_after_call()) out.add(HeldReason::call, core_.raw);
   header_.add_held(out);
   out.add(HeldReason::call, core_.echo.held());
   switch (at.state) {
@@ -267,6 +268,7 @@ void Parser::read_letter(Symbol symbol, std::string_view literal) {
     at.line = Place::Line::inside;
     at.bare_candidate = -1;
   }
+  if (read_stray_token(symbol, literal)) return;
   const MarkerCursor::Found match =
       core_.cursor.put_token(symbol, literal, [this](std::string_view text) { release(text); });
   // If no name comes of it, the raw text is emitted as it was written.
@@ -296,7 +298,9 @@ void Parser::read_special(std::string_view text) {
 
 void Parser::leave_out(std::string_view text) {
   const std::size_t label = core_.at.label_read;
-  core_.leave_out(text, core_.cursor.held().size() + (label == std::string::npos ? 0 : label));
+  const std::size_t after_call = core_.holds_text_after_call() ? core_.raw.size() : 0;
+  core_.leave_out(
+      text, after_call + core_.cursor.held().size() + (label == std::string::npos ? 0 : label));
 }
 
 std::size_t Parser::read_some(std::string_view text) {
@@ -340,6 +344,7 @@ void Parser::release(std::string_view text) {
 
 void Parser::on_marker(const MarkerCursor::Found& match) {
   if (core_.trial.outcome != Trial::Outcome::open) return;  // earlier text has decided
+  call_.settle_end(static_cast<Role>(match.marker->role) == Role::call_close);
   switch (core_.at.state) {
     case State::header: return call_.on_name_end(match);
     case State::markup: return header_.on_end(match);
@@ -377,19 +382,14 @@ void Parser::on_marker_in_text(const MarkerCursor::Found& match) {
 // close, such as a repeated one directly after a call. Returns false for other markers.
 bool Parser::read_idle(const MarkerCursor::Found& match) {
   const Role role = static_cast<Role>(match.marker->role);
-  const bool closes = role == Role::call_close || role == Role::section_close;
-  const bool closes_nothing = closes && !core_.closes_something();
   const bool is_amid_text = core_.is_amid_text();
-  // `Use </tool_call> at the end.` mentions a closer.
-  if (closes_nothing && is_amid_text) {
-    release(match.text);
-    return true;
-  }
   // A call ended the reasoning. After text, its closer is one only if it is a token.
-  const bool may_close = core_.at.reasoning_is_cut && match.marker->has_token;
-  if (role == Role::reasoning_close && core_.at.state == State::content && is_amid_text &&
-      !may_close) {
-    release(match.text);
+  const bool is_late = role == Role::reasoning_close && core_.at.state == State::content &&
+                       is_amid_text && !match.marker->has_token;
+  const bool is_stray = closes_nothing(role) || is_late;
+  const bool is_again = role != Role::reasoning_close && core_.calls.index() >= 0;
+  if (is_stray && (is_amid_text || core_.holds_stray() || !is_again)) {
+    read_stray(match);
     return true;
   }
   // Held and not dropped: if text follows, it was text; if markup follows, it is markup.
@@ -397,9 +397,60 @@ bool Parser::read_idle(const MarkerCursor::Found& match) {
     core_.hold_idle(match.text);
     return true;
   }
-  if (!closes_nothing && role != Role::ignore) return false;
+  if (!is_stray && role != Role::ignore) return false;
   core_.drop_space();
   core_.audit(Fate::marker, match.text);
+  return true;
+}
+
+// Whether a closer closes nothing here. Directly after a call or the reasoning, one that is written
+// again is markup.
+bool Parser::closes_nothing(Role role) const {
+  const Place& at = core_.at;
+  if (role == Role::call_close || role == Role::section_close) return !core_.closes_something();
+  if (role != Role::reasoning_close || at.state != State::content || at.reasoning_is_cut)
+    return false;
+  return at.boundary != Place::Boundary::after_markup || !at.skip_is_reasonings;
+}
+
+// `Use </tool_call> at the end.` mentions a closer: spelled, it is text if text follows. After an
+// opener that is text, what closes it is text.
+void Parser::read_stray(const MarkerCursor::Found& match) {
+  const bool closes_call = static_cast<Role>(match.marker->role) != Role::reasoning_close;
+  if (closes_call && core_.at.has_mention) return release(match.text);
+  if (!match.marker->has_token && (core_.is_amid_text() || core_.holds_stray()))
+    return core_.hold_stray(match.text);
+  const bool is_reasonings = static_cast<Role>(match.marker->role) == Role::reasoning_close;
+  const bool is_first = !core_.is_amid_text();
+  drop_stray(match.text);
+  if (is_reasonings && is_first) core_.at.skip = core_.program().reasoning->close.after;
+}
+
+// White space after it is text only if text follows.
+void Parser::drop_stray(std::string_view marker) {
+  Place& at = core_.at;
+  if (core_.holds_text_after_call()) call_.settle_end(false);
+  core_.drop_space();
+  core_.put_stray(marker);
+  if (at.state != State::content || core_.calls.end_waits()) return;
+  at.boundary = Place::Boundary::after_markup;
+  at.skip_is_reasonings = false;
+  at.skip = {};
+  core_.reset_cursor();
+}
+
+// A marker's token that has no meaning here, such as a parameter's closer in content.
+bool Parser::read_stray_token(Symbol symbol, std::string_view literal) {
+  const Place& at = core_.at;
+  if (at.state != State::content && at.state != State::reasoning) return false;
+  // It may be part of a call that a filter reads.
+  if (core_.options().marks_headed_text) return false;
+  if (at.has_mention || at.headed == Place::Headed::for_user ||
+      core_.cursor.would_continue_at(symbol))
+    return false;
+  if (!core_.format().is_marker(literal)) return false;
+  core_.cursor.flush([this](std::string_view text) { release(text); });
+  drop_stray(literal);
   return true;
 }
 
@@ -415,6 +466,7 @@ void Parser::cross(const MarkerCursor::Found& match) {
   at.reasoning_is_cut |=
       opens_call && at.state == State::reasoning && !core_.program().has_reasoning_headers();
   if (role == Role::call_open) return call_.begin_at_opener(match);  // its audit waits for its name
+  at.has_mention = false;
   // Whether the header's marker belongs to the reasoning depends on what the header says.
   if (core_.options().only_reasoning && markup != nullptr && markup->has_header()) {
     header_.hold_opener(match.text);
@@ -487,6 +539,7 @@ void Parser::finish(FinishReason reason, std::uint64_t token_end, Events& out) {
   do {
     echo_.give_up();
     if (core_.trial.is_on()) trial_.finish(reason);
+    call_.settle_end(false);
   } while (call_.decide() || core_.trial.is_on());
   switch (core_.at.state) {
     case State::fence: core_.release_raw(); break;

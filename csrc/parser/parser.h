@@ -88,6 +88,10 @@ class Parser final : public EventParser, private Dispatcher {
   void read_letter(Symbol symbol, std::string_view literal);
   void on_marker_in_text(const MarkerCursor::Found& match);
   bool read_idle(const MarkerCursor::Found& match);
+  bool closes_nothing(Role role) const;
+  void read_stray(const MarkerCursor::Found& match);
+  void drop_stray(std::string_view marker);
+  bool read_stray_token(Symbol symbol, std::string_view literal);
   void cross(const MarkerCursor::Found& match);
   void on_reasoning(Role role);
   void on_own_closer(const MarkerCursor::Found& match);

@@ -138,6 +138,7 @@ void ParserCore::write_to(Events& out, std::uint64_t end) {
 void ParserCore::put_content(std::string_view text) {
   if (!at.skip.empty()) text = drop_skipped(text);
   if (text.empty()) return;
+  if (holds_text_after_call()) return hold_after_call(text);
   if (at.boundary == Boundary::none) return emit_content(text);
   const std::string_view separators = at.boundary == Boundary::after_markup && at.may_chain
                                           ? std::string_view(call().separators)
@@ -147,6 +148,10 @@ void ParserCore::put_content(std::string_view text) {
     if (is_space(byte) || separators.find(byte) != std::string_view::npos) {
       at.space += byte;
       if (at.space.size() <= kMaxSpaceBytes) continue;
+      if (calls.end_waits()) {
+        drop_space();
+        continue;
+      }
       text = text.substr(i + 1);
     } else if ((at.closer_pending || at.may_chain) && is_closing_bracket(byte)) {
       // An extra bracket: models write it, and it carries no meaning.
@@ -158,6 +163,7 @@ void ParserCore::put_content(std::string_view text) {
     } else {
       text = text.substr(i);
     }
+    if (calls.end_waits()) return hold_after_call(text);
     if (gives_up_section(text.empty() ? ' ' : text[0])) return;
     at.boundary = Boundary::none;
     at.may_chain = false;
@@ -165,6 +171,16 @@ void ParserCore::put_content(std::string_view text) {
     if (!text.empty()) emit_content(text);
     return;
   }
+}
+
+// Text between the whole arguments of a call and its closer, if one comes.
+void ParserCore::hold_after_call(std::string_view text) {
+  at.may_chain = false;
+  raw.append(std::exchange(at.space, {})).append(text);
+  if (raw.size() <= options_.limits.max_held_bytes) return;
+  const std::string held = std::exchange(raw, {});
+  calls.settle_end(token_end, events());
+  put_content(held);
 }
 
 // Text after a section's opener: the opener is a mention within a line or in a fence, else it was
@@ -205,6 +221,7 @@ void ParserCore::release_raw() {
     if (begin < text.size()) text.erase(begin, size);
   }
   at.line = Place::Line::inside;
+  at.has_mention = true;
   enter(State::content);
   put_content(text);
 }
@@ -238,10 +255,18 @@ void ParserCore::emit_reasoning(std::string_view text) {
 
 void ParserCore::put_malformed(std::string_view text, const char* problem) {
   echo.on_other_text();
+  at.has_mention = true;
   const std::string_view sent = of_output(text);
   if (!sent.empty() || text.empty())
     events_->add_text(EventKind::malformed, -1, sent, token_end, problem);
   audit(Fate::malformed, text);
+}
+
+void ParserCore::put_stray(std::string_view marker) {
+  if (const auto sent = of_output(marker); !sent.empty())
+    events_->add_text(EventKind::malformed, -1, sent, token_end, kStray);
+  // A filter that reads the calls of other families takes it for text.
+  audit(options_.marks_headed_text ? Fate::malformed : Fate::marker, marker);
 }
 
 // If the closer is a token, only that token ends an echo.
@@ -288,6 +313,12 @@ void ParserCore::leave_out_specials() {
 
 void ParserCore::audit_idle(bool of_reasoning) {
   std::string_view text = at.idle;
+  if (holds_stray()) {
+    audit(Fate::marker, text.substr(0, at.stray_begin), of_reasoning);
+    put_stray(text.substr(at.stray_begin, at.stray_end - at.stray_begin));
+    text.remove_prefix(at.stray_end);
+    at.stray_end = 0;
+  }
   while (labels && !text.empty()) {
     std::size_t first = std::string_view::npos, size = 0;
     for (const std::string& end : program_.ends) {
@@ -312,6 +343,13 @@ void ParserCore::hold_idle(std::string_view marker) {
   if (at.state == State::content) at.boundary = Boundary::after_markup;
   at.may_chain = false;
   reset_cursor();
+}
+
+void ParserCore::hold_stray(std::string_view closer) {
+  const bool is_first = !holds_stray();
+  hold_idle(closer);
+  at.stray_end = at.idle.size();
+  if (is_first) at.stray_begin = at.stray_end - closer.size();
 }
 
 void ParserCore::drop_space(bool of_reasoning) {

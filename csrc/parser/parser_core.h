@@ -12,7 +12,8 @@
 //   calls       CallReader; TurnReader resets it
 //   labels      CallReader; set once, by the constructor
 //   raw         the reader of a header, a call or a fence: HeaderReader, CallReader, ContentReader,
-//               and Parser for a token in a call's header; TurnReader resets it
+//               and Parser for a token in a call's header; TurnReader resets it; also the text that
+//               follows whole arguments
 //   specials    Parser adds, CallReader and TurnReader clear them
 //   tries       CallReader, while it reads text again that a body gave back
 #pragma once
@@ -127,6 +128,8 @@ class ParserCore {
   void put_reasoning(std::string_view text);
   void emit_content(std::string_view text);
   void emit_reasoning(std::string_view text);
+  /// A marker, or a header, that belongs to nothing.
+  void put_stray(std::string_view marker);
   /// Text outside of calls that cannot be parsed.
   void put_malformed(std::string_view text, const char* problem);
   /// Text of the last call that has begun, including its markers, also after its end.
@@ -161,7 +164,16 @@ class ParserCore {
   /// Holds a marker that has no effect: markup next to other markup is markup; within text it is
   /// text.
   void hold_idle(std::string_view marker);
-  std::string take_held() { return std::exchange(at.idle, {}) + std::exchange(at.space, {}); }
+  /// The same for a closer that closes nothing: at the end, or before markup, it is reported.
+  void hold_stray(std::string_view closer);
+  bool holds_stray() const { return at.stray_end > 0; }
+  /// Whether text has followed whole arguments. It is in `raw`, until the call's closer or
+  /// something else shows what it is.
+  bool holds_text_after_call() const { return calls.end_waits() && !raw.empty(); }
+  std::string take_held() {
+    at.stray_end = 0;
+    return std::exchange(at.idle, {}) + std::exchange(at.space, {});
+  }
   /// The held white space, and any marker in it, is markup.
   void drop_space(bool of_reasoning = false);
   /// The text after the white space that belongs to the last marker.
@@ -242,6 +254,7 @@ class ParserCore {
   const MarkerSet& markers_of_rehearsal() const;
   std::string_view drop_label(std::string_view text);
   bool gives_up_section(char byte);
+  void hold_after_call(std::string_view text);
   void ignore(std::string_view marker, std::size_t kept, std::size_t pending, LabelPart part);
   void leave_out_specials();
   /// For the labels: whether it is a marker that ends the answer.

@@ -100,7 +100,10 @@ void Place::visit(Archive& archive) {
   archive.choice(headed, Headed::for_user);
   archive(call, markup, bare_candidate, last_byte, in_section, in_fence, closer_pending);
   archive(closer_is_calls, may_chain, has_slip, reasoning_is_empty, has_content);
-  archive(reasoning_is_cut, skip_is_reasonings, label_read, space, idle);
+  archive(reasoning_is_cut, skip_is_reasonings, has_mention, label_read, space, idle);
+  archive(stray_begin, stray_end);
+  archive.expect(stray_begin <= idle.size() && stray_end <= idle.size() &&
+                 (stray_end == 0 || stray_begin < stray_end));
   archive.view(skip);
 }
 

@@ -59,12 +59,14 @@ struct Place {
   bool reasoning_is_empty = true;
   bool reasoning_is_cut = false;  // a call ended it; its own closer may still come
   bool has_content = false;
+  bool has_mention = false;                    // an opener was text, so that what closes it is text
   Headed headed = Headed::no;                  // of the content
   bool skip_is_reasonings = false;             // the last marker was the reasoning's
   std::size_t label_read = std::string::npos;  // of ReasoningRegion::label; npos: not expected
   std::string_view skip;                       // white space that belongs to the last marker
   std::string space;                           // white space that may turn out to be markup
   std::string idle;  // before `space`: a marker without effect; it is text if text follows
+  std::size_t stray_begin = 0, stray_end = 0;  // in it: closers that close nothing
 
   void visit(Archive& archive);
 };

@@ -101,10 +101,11 @@ class Trial {
     return is_on_ || outcome != Outcome::open;
   }
 
-  /// Whether it tries a marker amid reasoning or within a line. A token proves nothing there:
-  /// models write quoted markers as their tokens.
+  /// Whether it tries a marker within a line, or one that is no token amid reasoning. In content a
+  /// token proves nothing: models write quoted markers as their tokens.
   bool is_amid_text() const {
     if (!is_on_) return false;
+    if (is_token() && start().place.state == Place::State::reasoning) return false;
     const Place& place = start().place;
     const bool is_amid_reasoning =
         place.state == Place::State::reasoning && !place.reasoning_is_empty;

@@ -125,6 +125,7 @@ void TrialReader::read_as_mention() {
   drop();
   if (!trial.is_of_turn()) {
     at_.line = Line::inside;
+    at_.has_mention |= trial.tries_call;
     if (trial.is_word) {
       // A word within the text needs no white space decision; other markers may still be idle.
       parser_.release(trial.marker());

@@ -75,6 +75,7 @@ void TurnReader::put(std::string_view text) {
 
 // Whether the last call is whole, and its closer is still to come.
 bool TurnReader::lacks_closer() const {
+  if (core_.calls.end_waits()) return true;
   return core_.calls.index() >= 0 && !core_.calls.is_open() && call_.has_closer() &&
          at_.state == State::content && at_.boundary == Boundary::after_markup &&
          is_blank(at_.space) && core_.last_fate() == Fate::tool_call;

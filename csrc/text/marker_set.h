@@ -163,6 +163,8 @@ class MarkerCursor {
   /// Whether a marker begins with this byte.
   bool is_start(char byte) const { return set_->is_start(byte); }
   bool would_continue(unsigned char byte) const { return set_->next(state_, byte) != 0; }
+  /// The same for a token.
+  bool would_continue_at(Symbol symbol) const { return set_->next(state_, symbol) != 0; }
   /// Length of the run at the start of `text` in which no marker can occur.
   std::size_t plain_run(std::string_view text) const { return is_idle() ? set_->skip(text) : 0; }
 

@@ -994,6 +994,10 @@ class Delta:
         """Why the output ended; only in the last delta."""
 
     @property
+    def is_content(self) -> bool:
+        """Whether clients get the text as content: content, or malformed text of a call that was never emitted."""
+
+    @property
     def reason(self) -> str | None:
         """Why text is malformed or dropped."""
 

@@ -283,7 +283,7 @@ def _check_wires(attack: Attack, batches: list[list[Any]], message: Message) -> 
     batches = [*batches, list(message.deltas)]
     # The message has what was left out of the deltas.
     is_shorter = "incomplete_calls" in attack.options and (
-        any(item.index is None for item in message.malformed)
+        any(item.in_content for item in message.malformed)
         or not all(call.is_complete for call in message.tool_calls)
     )
     for protocol in PROTOCOLS:

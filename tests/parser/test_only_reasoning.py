@@ -10,6 +10,8 @@ from unspool.testing import Case, pieces_of, shipped_cases
 
 # The prompt has opened the header that the tool's name ends; the second parser cannot know.
 _NEEDS_THE_PROMPT = {"inkling: the tool's name is in the header that the prompt opens"}
+# Without the calls, a closer behind one stands amid text.
+_NEEDS_THE_CALLS = {"mimo: reasoning that is closed before the call: another closer belongs to nothing"}
 CASES = [
     case
     for case in shipped_cases()
@@ -38,7 +40,7 @@ def in_two_steps(case: Case, pieces: list[bytes]) -> tuple[str, str, list[tuple[
 def test_two_steps_give_what_one_gives(format: str) -> None:
     rng = random.Random(format)
     for case in CASES:
-        if case.format != format or str(case) in _NEEDS_THE_PROMPT:
+        if case.format != format or str(case) in _NEEDS_THE_PROMPT | _NEEDS_THE_CALLS:
             continue
         data = case.input.encode()
         some = pieces_of(data, [rng.randrange(len(data) + 1) for _ in range(4)])

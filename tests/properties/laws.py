@@ -286,7 +286,7 @@ def visible(message: Message, calls: bool = True) -> str:
 
 def in_content(message: Message) -> list[Any]:
     """What is malformed and belongs to no call: content has it too."""
-    return [item for item in message.malformed if item.index is None]
+    return [item for item in message.malformed if item.in_content]
 
 
 def cut_call(message: Message) -> str:

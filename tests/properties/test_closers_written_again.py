@@ -48,4 +48,4 @@ def test_a_closer_written_again_shows_in_nothing(file: FormatFile, closer: str, 
         message = read(file, list(pieces))
         assert message.tool_calls == expected.tool_calls
         assert message.content.strip() == expected.content.strip()
-        assert not message.malformed
+        assert message.malformed == expected.malformed

@@ -228,7 +228,8 @@ def attempt(case: Case, mode: Mode, original: Message, place: Place, marker: str
             return None
         text = escaped
     options = {"start_in": "content"} if place.kind == "before" else {}
-    if found(read(case, case.input, mode, case.finish_reason, **options)) != found(original):
+    plain = read(case, case.input, mode, case.finish_reason, **options)
+    if plain.malformed or found(plain) != found(original):
         return None  # the input itself spells a marker that is a token, or closes a reasoning from before
     output = f"{case.input[: place.offset]}{SPELLED}{text}{SPELLED}{case.input[place.offset :]}"
     message = read(case, output, mode, case.finish_reason, **options)

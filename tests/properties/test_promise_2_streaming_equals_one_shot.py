@@ -22,7 +22,7 @@ def test_deltas_add_up(format: str, data: st.DataObject) -> None:
     def text(kind: str, index: int | None = None) -> str:
         return "".join(d.text for d in deltas if d.kind == kind and d.index == index)
 
-    content = "".join(d.text for d in deltas if d.index is None and d.kind in ("content", "malformed"))
+    content = "".join(d.text for d in deltas if d.is_content)
     assert content == message.content
     assert text("reasoning") == message.reasoning
     begins = [delta for delta in deltas if delta.kind == "tool_call_begin"]

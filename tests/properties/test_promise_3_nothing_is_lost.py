@@ -39,7 +39,7 @@ def test_every_byte_has_a_fate(format: str, data: st.DataObject) -> None:
     for fate, text in message.audit:
         fates.setdefault(fate, []).append(text)
     assert "".join(fates.get("reasoning", [])) == message.reasoning
-    unannounced = [item.text for item in message.malformed if item.index is None]
+    unannounced = [item.text for item in message.malformed if item.in_content]
     assert is_content(message.content, message.audit)
     assert len(message.content) == len("".join(fates.get("content", []))) + len("".join(unannounced))
     assert len("".join(fates.get("malformed", []))) <= len("".join(i.text for i in message.malformed))

@@ -267,9 +267,7 @@ class TextGatherer:
         """Add the next delta, of any kind, and return the pieces that it completes."""
         if delta.choice:
             return []
-        # Malformed text counts as content if its call was never announced by a `tool_call_begin`.
-        is_content = delta.kind == "content" or (delta.kind == "malformed" and delta.index is None)
-        text = delta.text if is_content else ""
+        text = delta.text if delta.is_content else ""
         if self._size is None:
             return [text] if text else []
         end = delta.token_span[1]

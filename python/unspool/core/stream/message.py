@@ -127,20 +127,28 @@ class ToolCall:
         }
 
 
+STRAY = "the marker belongs to nothing"  # csrc/parser/events.h: kStray
+
+
 @dataclass(frozen=True)
 class MalformedText:
-    """Raw text that looked like a call.
+    """Raw text that looked like a call, or a marker that belongs to nothing.
 
     Attributes:
         text: The text that could not be parsed. If the call had already been emitted in part, only the text from
             the error on.
         reason: What is wrong with it.
-        index: The index of the broken call. None: no call was emitted, and the text is content.
+        index: The index of the broken call. None: no call was emitted.
     """
 
     text: str
     reason: str
     index: int | None
+
+    @property
+    def in_content(self) -> bool:
+        """Whether malformed text is also in the content: no call was emitted, and it is not only a marker."""
+        return self.index is None and self.reason != STRAY
 
     def __repr__(self) -> str:
         return short_fields(self, ("text", "reason", "index"), always=("text",))

@@ -23,7 +23,7 @@ def to_message(deltas: Iterable[Delta]) -> Any:
         kind, index = delta.kind, delta.index
         if kind == "reasoning":
             reasoning += delta.text
-        elif kind == "content" or (kind == "malformed" and index is None):
+        elif delta.is_content:
             content += delta.text
         elif kind == "tool_call_begin":
             calls[index or 0] = {"id": delta.id, "type": "function", "name": delta.name, "arguments": ""}
