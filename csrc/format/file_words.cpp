@@ -20,7 +20,9 @@ constexpr FileKey kFileKeys[] = {
      "the reasoning or of a header, the answer starts inside it."},
     {"reasoning",
      KeyType::patterns,
-     "The reasoning with the markup around it.",
+     "The reasoning with the markup around it. A further alternative without a closer, "
+     "`\"<think>${reasoning}\"`, says that models leave it out before a call: a call then ends the "
+     "reasoning at once.",
      {Kind::reasoning},
      {Kind::any},
      true},
@@ -125,8 +127,7 @@ constexpr HoleWord kHoles[] = {
 
 constexpr OptionWord kOptions[] = {
     {"verbatim",
-     "Text, even if it looks like a call or JSON: a call in it does not count, and a value is "
-     "always a string."},
+     "Text, even if it looks like JSON: a value is always a string. Reasoning is always read so."},
     {"json", "JSON if it parses as JSON, else text."},
     {"python", "Python literals count too: `True`, `'text'`."},
     {"xml", "`&lt;` stands for `<`."},

@@ -64,12 +64,9 @@ void lower_tags(const Shape& shape, ReasoningRegion& reasoning) {
   if (content.is_token()) add_new(reasoning.close.texts, content.text());
 }
 
-// One alternative that may hold calls is enough: which one the model writes is not known before.
 ReasoningRegion lower_reasoning(const Shape& shape) {
   ReasoningRegion reasoning;
-  const bool is_verbatim = std::any_of(shape.reasoning.begin(), shape.reasoning.end(),
-                                       [](const TextShape& each) { return each.is_verbatim; });
-  reasoning.calls = is_verbatim ? CallsInReasoning::wait_and_see : CallsInReasoning::end;
+  if (shape.call_ends_reasoning) reasoning.calls = CallsInReasoning::end;
   shape.has_messages ? lower_messages(shape, reasoning) : lower_tags(shape, reasoning);
   return reasoning;
 }

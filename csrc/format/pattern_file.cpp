@@ -38,7 +38,7 @@ std::vector<std::string_view> options_of(HoleKind kind) {
     case HoleKind::object: return {"python"};
     case HoleKind::value: return {"verbatim", "json", "python", "xml"};
     case HoleKind::key: return {"xml"};
-    case HoleKind::reasoning: return {"verbatim"};
+    case HoleKind::reasoning: return {"verbatim"};  // the default
     case HoleKind::index:
     case HoleKind::random: return {"a number"};
     default: return {};
@@ -215,6 +215,11 @@ void PatternFile::read_pattern(std::string_view key, const std::string& text) {
   }
   check_holes(word, pattern, text);
   if (key == "call") check_body(pattern);
+  // "<think>${reasoning}": what comes without its closer is ended by a call.
+  if (key == "reasoning" && is_blank(pattern.last()) && !reasoning.empty()) {
+    call_ends_reasoning = true;
+    return;
+  }
   patterns_of(key).push_back(std::move(pattern));
 }
 

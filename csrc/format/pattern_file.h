@@ -33,6 +33,7 @@ struct PatternFile {
   std::vector<Pattern> header;         // the header of a message
   std::vector<Pattern> id;             // the shape of a call's id
   std::uint64_t fingerprint = 0;       // of the name and all patterns
+  bool call_ends_reasoning = false;    // an alternative of the reasoning has no closer
   std::vector<std::string> leftovers;  // alternatives without a hole: markup wherever they occur
 
   /// Reads the keys that describe the model's output, and skips the others. Throws PatternError for

@@ -126,6 +126,7 @@ Shape read_shape(const PatternFile& file) {
   shape.ends = file.end;
   for (const std::string& text : file.leftovers) shape.leftovers.emplace_back(text);
   shape.has_messages = file.has_messages();
+  shape.call_ends_reasoning = file.call_ends_reasoning;
   shape.opens_messages = opens_messages(file);
   shape.call_tags = call_tags(file);
   const Alternatives reasoning = read_alternatives(file, file.reasoning);

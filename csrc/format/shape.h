@@ -47,7 +47,6 @@ struct TextShape {
   Edge close;
   std::optional<Edge> note_close;  // of content: ends a note after `close`
   bool is_inline = false;          // content goes on before and after the markup
-  bool is_verbatim = false;        // reasoning may hold what looks like a call
   bool is_begun = false;           // without the turn, which the prompt has written
   bool is_opened_by_turn = false;  // the format's own turn ends with `open`
   // For the parser.
@@ -183,6 +182,7 @@ struct Shape {
   std::vector<std::string> call_tags;  // in the patterns of calls
   bool has_fence = false;              // bare calls may be in a fenced block
   bool opens_messages = false;         // a part of an answer begins with a header or with the turn
+  bool call_ends_reasoning = false;    // models leave its closer out before a call
   bool has_messages = false;           // each part of an answer is a message with a header
 
   /// Whether something opens all calls.

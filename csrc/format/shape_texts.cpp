@@ -34,9 +34,6 @@ TextShape read_text(const Alternative& alternative) {
 TextShape read_reasoning(const PatternFile& file, const Alternative& alternative) {
   TextShape shape = read_text(alternative);
   if (shape.close.is_blank()) throw PatternError("reasoning", "nothing ends the ${reasoning}");
-  // Some templates let a model mention calls in its thoughts. There a call waits until it is known
-  // whether the reasoning goes on after it.
-  shape.is_verbatim = alternative.pattern.hole(HoleKind::reasoning).has("verbatim");
   const std::string_view open = shape.open.literal();
   if (file.has_messages()) {
     shape.own_open = Edge(file.without_turn(open));

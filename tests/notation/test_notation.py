@@ -164,7 +164,7 @@ def test_white_space_is_visible() -> None:
     assert FormatFile(text).sentences == [
         "Reasoning is between `<t>` and `</t>`.",
         "The parser drops '\\r\\n\\t' after the opener.",
-        "A call inside reasoning ends the reasoning.",
+        "A call inside reasoning waits. It stays text if the reasoning closes after it. Otherwise it is a call.",
         'An answer ends with "\'`\\x01\\n\\\\".',
     ]
 
@@ -175,7 +175,7 @@ def test_the_facts_of_a_format() -> None:
     assert facts.marker_tokens == facts.markers
     assert facts.ends == ("<|im_end|>",)
     assert repr(facts.reasoning) == (
-        "ReasoningFacts(openers=('<think>',), closers=('</think>',), label='', starts_open=False, tool_calls='end')"
+        "ReasoningFacts(openers=('<think>',), closers=('</think>',), label='', starts_open=False, tool_calls='auto')"
     )
     (call,) = facts.calls
     assert (call.openers, call.closers, call.body) == (("<tool_call>",), ("</tool_call>",), "json_call")

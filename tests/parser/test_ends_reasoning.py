@@ -28,10 +28,11 @@ def test_the_last_turns_tags_decide(text: str, is_over: bool) -> None:
 
 
 def test_a_call_ends_reasoning_where_the_format_says_so() -> None:
-    format = compile_format("mistral")
-    called = "[INST]Hi[/INST][THINK]hm[TOOL_CALLS]f[ARGS]{}"
+    format = compile_format("glm45")
+    called = "<|user|>Hi<|assistant|><think>hm<tool_call>f"
     assert format.ends_reasoning(called)
-    assert not format.ends_reasoning(called + "</s>[TOOL_RESULTS]1[/TOOL_RESULTS]")
+    assert not format.ends_reasoning(called + "</tool_call><|observation|>1<|assistant|><think>")
+    assert not compile_format("mistral").ends_reasoning("[INST]Hi[/INST][THINK]hm[TOOL_CALLS]f[ARGS]{}")
 
 
 def test_only_what_stands_after_the_text_before_counts() -> None:
