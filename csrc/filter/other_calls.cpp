@@ -97,6 +97,7 @@ void OtherCalls::pass_event(const Event& event, const Events& in, Events& out) {
   if (is_text(event)) {
     if (is_plain(text)) {
       follow_line(text);
+      quotes_.put(text);
       decide(text.size(), false);
       return out.add(event, in);
     }
@@ -106,6 +107,7 @@ void OtherCalls::pass_event(const Event& event, const Events& in, Events& out) {
   const bool is_end = event.kind == EventKind::finish;
   finish_waiting(is_end ? event.finish_reason : FinishReason::length, event.span.end, out);
   at_line_begin_ = true;
+  quotes_.begin_line();
   // A header says that a text is for the user, so it holds no call. The mark is for this filter.
   if (event.kind == EventKind::content) {
     decide(text.size(), false);
@@ -210,12 +212,20 @@ void OtherCalls::begin(const std::vector<Family>& families, std::size_t opener_b
     const std::string& text = waiting_[i].text;
     opener.append(text, i == 0 ? first_byte_ : 0, opener_bytes - opener.size());
   }
+  Quotes quotes = quotes_;
+  quotes.put(std::string_view(opener).substr(0, opener.find_first_not_of(kSpace)));
+  quotes.expect_no_prose();
+  const CallsInFences policy = options_.calls_in_fences;
+  is_quoted_ = policy != CallsInFences::call && quotes.is_quoting();
+  const bool may_call = !is_quoted_ || policy == CallsInFences::wait_and_see;
+  is_quoted_ = is_quoted_ && !is_ending_;
   for (const Family family : families) {
+    if (!may_call) break;
     const UnmarkedWay* way = families_->unmarked_way(family);
     if (way == nullptr ? families_->name(family) == own_->program().name
                        : !may_be_named(opener, *way, *options_.tools))
       continue;
-    readers_.push_back({.family = family, .parser = make_parser(family)});
+    readers_.push_back({.family = family, .parser = make_parser(family), .quotes = quotes});
     Reader& reader = readers_.back();
     if (way != nullptr) reader.parser->put_text(way->opener, 0, reader.events);
   }
@@ -270,9 +280,14 @@ OtherCalls::Verdict OtherCalls::judge(Reader& reader) const {
   const auto& events = reader.events.list();
   for (; reader.judged < events.size(); ++reader.judged) {
     const Event& event = events[reader.judged];
-    const bool is_after_call = has_call() && reader.name.empty();
+    const bool is_after_call = (has_call() || reader.has_quoted) && reader.name.empty();
     switch (event.kind) {
-      case EventKind::content: return is_after_call ? Verdict::text : Verdict::none;
+      case EventKind::content:
+        if (!is_after_call) return Verdict::none;
+        if (!is_quoted_) return Verdict::text;
+        reader.quotes.put(reader.events.text(event));
+        if (reader.quotes.has_prose()) return Verdict::none;
+        break;
       case EventKind::tool_call_begin:
         reader.name = reader.events.name(event);
         reader.begin = reader.judged;
@@ -288,6 +303,12 @@ OtherCalls::Verdict OtherCalls::judge(Reader& reader) const {
             arguments += reader.events.text(events[i]);
         }
         if (!fits_schema(arguments, *tool)) return Verdict::none;
+        if (is_quoted_) {
+          reader.has_quoted = true;
+          reader.name.clear();
+          reader.quotes.after_marker();
+          break;
+        }
         ++reader.judged;
         return Verdict::call;
       }
@@ -342,6 +363,7 @@ void OtherCalls::drop_read(const Reader& reader) {
   }
   const std::size_t read = read_bytes_ - std::min(left, read_bytes_);
   take(read, [](const Piece&, std::string_view) {});
+  quotes_.begin_line();
   if (!options_.audit) return;
   // The reader's audit is that of the call, in place of the inner parser's.
   decide(read, true);
@@ -392,12 +414,23 @@ void OtherCalls::read_again() {
 // The output ends here, or something else than text follows.
 void OtherCalls::finish_waiting(FinishReason reason, std::uint64_t token_end, Events& out) {
   search_all(out);
+  is_ending_ = true;
   while (!readers_.empty()) {
     for (Reader& reader : readers_) reader.parser->finish(reason, token_end, reader.events);
+    act(out);
+    // No prose has followed what is quoted: its calls count.
+    if (std::exchange(is_quoted_, false)) {
+      for (Reader& reader : readers_) {
+        reader.judged = reader.sent;
+        reader.has_quoted = false;
+        reader.name.clear();
+      }
+    }
     act(out);
     if (!readers_.empty()) has_call() ? end_reading(out) : reject(out);
     search_all(out);
   }
+  is_ending_ = false;
   cursor_.reset(&families_->openers());
   forward(read_bytes_, out);
 }
@@ -425,6 +458,7 @@ void OtherCalls::forward(std::size_t bytes, Events& out) {
   decide(bytes, false);
   take(bytes, [&](const Piece& piece, std::string_view text) {
     follow_line(text);
+    quotes_.put(text);
     out.add_text(piece.kind, -1, text, piece.token_end, piece.reason);
   });
 }
@@ -482,6 +516,8 @@ void OtherCalls::visit(Archive& archive) {
   ParserFilter::visit(archive);
   archive.given(own_, families_, options_);
   cursor_.visit(archive);
+  archive.scratch(is_ending_);
+  archive(quotes_, is_quoted_);
   archive(at_line_begin_, waiting_, first_byte_, piece_, piece_bytes_, read_bytes_, judged_bytes_);
   archive(searched_bytes_, depth_, begin_depth_, call_bytes_, first_call_, calls_, own_calls_);
   archive(audit_, call_audit_, decisions_);
@@ -494,7 +530,8 @@ void OtherCalls::visit(Archive& archive) {
     Reader& reader = readers_[i];
     archive.index(reader.family, families_->size());
     if (archive.is_reading()) reader.parser = make_parser(reader.family);
-    archive(reader.start, reader.events, reader.judged, reader.sent, reader.name, reader.begin);
+    archive(reader.start, reader.events, reader.judged, reader.sent, reader.name, reader.begin,
+            reader.quotes, reader.has_quoted);
     archive.expect(reader.sent <= reader.judged && reader.judged <= reader.events.list().size() &&
                    reader.begin <= reader.judged);
     reader.parser->visit(archive);

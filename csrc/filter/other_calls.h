@@ -13,6 +13,9 @@
 // The own family's calls without their markers are read the same way (`unmarked_calls`): each
 // begins with a tool's name at the start of a line, and its parser first gets the opener that is
 // missing.
+//
+// What is quoted, in a fence for example, waits until the output ends: prose after it shows that it
+// is an example (parser/quotes.h).
 #pragma once
 
 #include <cstddef>
@@ -26,6 +29,7 @@
 #include "filter/named_start.h"
 #include "filter/parser_filter.h"
 #include "format/other_families.h"
+#include "parser/quotes.h"
 #include "text/archive.h"
 #include "text/cloned_ptr.h"
 #include "text/marker_set.h"
@@ -71,6 +75,8 @@ class OtherCalls final : public ParserFilter {
     std::size_t judged = 0, sent = 0;  // of the events
     std::string name = {};             // of the call that is open,
     std::size_t begin = 0;             // and its first event
+    Quotes quotes = {};                // of its text, where the call is quoted
+    bool has_quoted = false;           // a whole call, which prose may follow
   };
   enum class Verdict : std::uint8_t { open, call, text, none };
   /// What becomes of the next bytes of text: they stay, or they are a call's, which has an audit of
@@ -117,6 +123,9 @@ class OtherCalls final : public ParserFilter {
   ParserOptions options_;
   MarkerCursor cursor_;
   bool at_line_begin_ = true;
+  Quotes quotes_;                        // of the text that was passed on
+  bool is_quoted_ = false;               // what the readers read
+  bool is_ending_ = false;               // no text follows
   std::deque<Piece> waiting_;            // text that is not passed on
   std::size_t first_byte_ = 0;           // of the first piece
   std::size_t piece_ = 0;                // the piece that is read next,

@@ -52,6 +52,7 @@ void CallReader::begin_at_opener(const MarkerCursor::Found& match) {
   if (core_.labels) core_.labels->begin();
   // Misspelled markers before the call count as repairs of it.
   repairs_ = core_.take_slip();
+  core_.specials.clear();
   at_.skip_is_reasonings = false;
   opener_bytes_ = core_.raw.size();
   opener_ = match.marker->value;
@@ -357,7 +358,7 @@ bool CallReader::begin_call(std::string_view name, std::string_view id) {
   const bool is_tagged =
       core_.call().is(BodyKind::xml_parameters) || core_.call().is(BodyKind::xml_elements);
   awaits_body_ = is_tagged && core_.trial.is_amid_text();
-  if (!core_.is_rehearsing() && !awaits_body_) core_.settle_trial();
+  if (!core_.waits_for_more() && !awaits_body_) core_.settle_trial();
   // Before the text: events of a call come after its announcement.
   core_.calls.begin(name, id, schema, core_.token_end, core_.events());
   core_.put_call_text(Fate::marker, std::string_view(core_.raw).substr(0, opener_bytes_));

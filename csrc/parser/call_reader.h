@@ -156,7 +156,7 @@ class CallReader : RegionReader, CallSink, CallReaderState {
     if (!awaits_body_) [[likely]]
       return;
     awaits_body_ = false;
-    if (!core_.is_rehearsing()) core_.settle_trial();
+    if (!core_.waits_for_more()) core_.settle_trial();
   }
 
   bool on_opener_again(const MarkerCursor::Found& match);

@@ -67,13 +67,19 @@ void CallReader::settle_end(bool is_closed) {
 
 // The call is malformed. Text that no marker identified as a call is content; the rest is reported.
 void CallReader::on_failure(const char* problem, const Letters& unread) {
+  // Calls before it in the reasoning wait for more: this one is text.
+  if (core_.has_rehearsed() && !core_.calls.is_open() && !has_called_) {
+    body_.reset();
+    core_.release_raw();
+    return parser_.read_again(unread);
+  }
   if (was_mention()) {
     // The trial's input is read again with the opener as text, so nothing else is done here.
     core_.trial.outcome = Outcome::mention;
     return;
   }
   if (core_.is_in_empty_section() && !core_.is_rehearsing()) return core_.trial.fail(problem);
-  if (!core_.is_rehearsing()) core_.settle_trial();
+  if (!core_.is_quoting() && !core_.is_rehearsing()) core_.settle_trial();
   if (!core_.calls.is_open() && core_.call().is_tentative() && !has_called_ && !follows_fault_ &&
       at_.state != State::malformed) {
     body_.reset();
@@ -119,7 +125,9 @@ bool CallReader::was_mention() const {
   if (!trial.is_on() || at_.state == State::malformed) return false;
   if (awaits_body_) return true;
   // Reasoning may mention whatever it likes; only an announced call is more.
-  if (core_.is_rehearsing()) return !core_.calls.is_open();
+  if (core_.is_rehearsing()) return !core_.calls.is_open() && !has_called_;
+  if (core_.is_quoting())
+    return !core_.calls.is_open() && !(core_.call().is_tentative() && next_bare() >= 0);
   if (core_.call().is_tentative()) return trial.is_amid_text() || !core_.is_in_empty_section();
   // Parts of a call follow the opener, so it was not prose about one.
   if (has_called_ || trial.has_call_markup) return false;
@@ -163,7 +171,7 @@ void CallReader::put_malformed(std::string_view text) {
 // A list of calls goes on after one that cannot be read, with a call of an offered tool. Between
 // two calls, where only a comma is missing, it goes on with any.
 std::size_t CallReader::before_next(std::string_view text) const {
-  if (!body_.is_begun() || core_.trial.is_on()) return text.size();
+  if (!body_.is_begun() || (core_.trial.is_on() && !core_.waits_for_more())) return text.size();
   if (!core_.raw.empty()) return 0;
   if (!core_.cursor.is_idle()) return 1;
   const bool is_between = malformed_is_empty_ && !core_.calls.is_open();
@@ -220,6 +228,9 @@ void CallReader::on_malformed_end(const MarkerCursor::Found& match) {
     if (closes && malformed_is_empty_ && body_->may_end_here(*this)) {
       end_whole();
       core_.put_call_text(Fate::marker, match.text);
+    } else if (core_.is_rehearsing()) {
+      core_.trial.outcome = Outcome::mention;
+      return;
     } else {
       // Nothing before it was wrong: the closer comes too early, and is what is reported.
       const bool is_early = malformed_is_empty_ && closes;

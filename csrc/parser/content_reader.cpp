@@ -110,6 +110,7 @@ bool ContentReader::begins_bare(char byte) {
                         std::any_of(calls.begin(), calls.end(),
                                     [](const CallRegion& region) { return region.start.fenced; });
   if (call < 0 && !is_fence) return false;
+  if (call >= 0 && !may_be_example({}, false)) return false;
   flush_cursor();
   core_.raw.clear();
   if (call >= 0) {
@@ -142,6 +143,12 @@ std::size_t ContentReader::read_candidate(std::string_view text) {
     // It was no marker. What the cursor held is the beginning of the call.
     core_.cursor.flush([&](std::string_view piece) { released += piece; });
     core_.raw.clear();
+    if (!may_be_example(released, false)) {
+      at_.bare_candidate = -1;
+      core_.put_content(released);
+      follow_lines(released);
+      return 1;
+    }
     call_.begin_bare(static_cast<std::uint8_t>(at_.bare_candidate), false);
     read_again(released);
   }
@@ -212,10 +219,28 @@ bool ContentReader::begin_fenced(char byte) {
   const auto& calls = core_.program().calls;
   for (std::size_t i = 0; i < calls.size(); ++i) {
     if (!calls[i].start.fenced || calls[i].start.letters.find(byte) == std::string::npos) continue;
+    at_.state = State::content;
+    const bool may_begin = may_be_example(core_.raw, true);
+    at_.state = State::fence;
+    if (!may_begin) return false;
     call_.begin_bare(static_cast<std::uint8_t>(i), true);
     return true;
   }
   return false;
+}
+
+// Whether a call may begin here. If it is quoted, prose after it shows that it is an example.
+bool ContentReader::may_be_example(std::string_view begun, bool is_fenced) {
+  Trial& trial = core_.trial;
+  const bool is_quoted = core_.minds_quotes() && (is_fenced || core_.is_quoted({}));
+  if (trial.is_on()) {
+    if (trial.quotes && at_.boundary == Boundary::none) trial.is_quoted = is_quoted;
+    return true;
+  }
+  if (!is_quoted) return true;
+  if (trial.replay_left > 0 || core_.options().calls_in_fences == CallsInFences::keep) return false;
+  core_.begin_quote(begun);
+  return true;
 }
 
 }  // namespace unspool

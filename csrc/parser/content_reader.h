@@ -37,6 +37,7 @@ class ContentReader : RegionReader {
   bool may_begin(const CallRegion& call) const;
   bool fence_goes_on(char byte) const;
   bool begin_fenced(char byte);
+  bool may_be_example(std::string_view begun, bool is_fenced);
 
   /// Whether calls of a section may follow here.
   bool is_in_gap() const { return at_.in_section && at_.boundary == Boundary::after_markup; }

@@ -23,8 +23,10 @@ bool EchoReader::read(const Letter& letter) {
 }
 
 bool EchoReader::may_begin() const {
-  return at_.state == State::content && !core_.trial.is_on() && at_.idle.empty() &&
-         at_.boundary == Boundary::after_markup && is_blank(core_.cursor.held());
+  return at_.state == State::content &&
+         (!core_.trial.is_on() || core_.trial.follows_call || core_.waits_for_more()) &&
+         at_.idle.empty() && at_.boundary == Boundary::after_markup &&
+         is_blank(core_.cursor.held());
 }
 
 // The echo is part of the call's text, and is recorded in its repairs.

@@ -34,6 +34,13 @@ enum class WhiteSpace : std::uint8_t {
   trim,
 };
 
+/// Handling of a call that the content quotes: in a fence, in backquotes, in a list or a quotation.
+enum class CallsInFences : std::uint8_t {
+  wait_and_see,  // it is text if prose follows, otherwise a call
+  keep,          // it is text
+  call,          // it is a call like any other
+};
+
 struct ParserOptions {
   std::shared_ptr<const ToolSchemas> tools;  // null: unknown
   std::optional<bool> starts_in_reasoning;   // nullopt: the format decides
@@ -48,6 +55,7 @@ struct ParserOptions {
   bool only_reasoning = false;     // everything except reasoning is content, unchanged
   bool call_text = false;  // a CallFilter follows: it needs the calls' text, and assigns their ids
   UnknownTools unknown_tools = UnknownTools::forward;
+  CallsInFences calls_in_fences = CallsInFences::wait_and_see;
   WhiteSpace white_space = WhiteSpace::keep;
   bool parallel_calls = true;  // false: only the first call is emitted; the others are reported
   bool repair = false;         // accept almost-JSON, and close what was cut off

@@ -146,7 +146,8 @@ void HeaderReader::on_cut(const MarkerCursor::Found& match, std::string_view hea
     core_.trial.outcome = Outcome::mention;
     return;
   }
-  core_.settle_trial();
+  const bool opens_call = role == Role::call_open || role == Role::section_open;
+  if (!core_.has_quoted() && !(core_.is_quoting() && opens_call)) core_.settle_trial();
   is_header ? audit_header(header.substr(of_turn)) : give_up(header, of_turn, !is_broken);
   // The opener of a call, where calls are off: content, with its header as markup.
   if (role == Role::call_text) {
@@ -166,7 +167,10 @@ void HeaderReader::on_close(const MarkerCursor::Found& match, std::string_view h
     core_.trial.outcome = Outcome::mention;
     return;
   }
-  core_.settle_trial();
+  const bool calls = fits && header_.call() >= 0 &&
+                     (!header_.tool(header).empty() || header_.announces_calls(header));
+  // What follows a quoted call decides.
+  if (!core_.has_quoted() && !(core_.is_quoting() && calls)) core_.settle_trial();
   if (fits) {
     // What the call's text begins with, if the header calls a tool.
     core_.raw = header.substr(of_turn);

@@ -115,7 +115,7 @@ EventParser::Progress Parser::progress() const {
   // A call on trial is not announced yet.
   const std::uint32_t calls = core_.calls.count_to(trial.start().calls.index);
   if (core_.is_rehearsing()) return {Region::reasoning, calls, true};
-  return {region_of_state(), calls, is_undecided};
+  return {region_of_state(), calls, is_undecided || trial.quotes || trial.follows_call};
 }
 
 Rest Parser::rest() const {
@@ -133,6 +133,11 @@ Rest Parser::rest() const {
   const bool is_in_text = at.state == State::content && at.boundary == Place::Boundary::none &&
                           at.has_content && !marks_text;
   if (!is_in_text) return {};
+  if (core_.minds_quotes()) {
+    if (!at.quotes.is_at_rest()) return {};
+    rest.stops |= class_of('`');
+    rest.told = kLineBreak;
+  }
   if (core_.format().has_bare_calls()) {
     // At the beginning of a line.
     if (at.line != Place::Line::inside || at.bare_candidate >= 0) return {};
@@ -146,6 +151,8 @@ void Parser::pass_over(const Passed& passed) {
   if (core_.at.state == State::body) return core_.calls.pass_over(passed.room);
   core_.cursor.restart();  // what it held was text
   core_.at.last_byte = passed.last_byte;
+  if (core_.minds_quotes() && core_.at.state == State::content)
+    core_.at.quotes.put(passed.last_text);
 }
 
 void Parser::add_held(Held& out, bool as_text) const {
@@ -210,14 +217,18 @@ void Parser::read_text(std::string_view text) {
 
 // Reads some of the text, and acts on the result of the current trial.
 void Parser::read_step(std::string_view& text, Symbol kind) {
+  if (core_.may_follow_reasoning()) [[unlikely]]
+    core_.begin_after_call();
   const std::uint64_t trial = core_.trial.number();
   // Only as much as one region takes: a marker in it may change who reads the rest.
-  const std::size_t read = read_some(text);
+  const std::size_t read = read_some(trial_.room_of(text));
   if (core_.trial.keep(trial, text.substr(0, read), kind, core_.token_end)) trial_.act();
   text.remove_prefix(read);
 }
 
 void Parser::read_token(Symbol symbol, std::string_view literal) {
+  if (core_.may_follow_reasoning()) [[unlikely]]
+    core_.begin_after_call();
   const std::uint64_t trial = core_.trial.number();
   read_letter(symbol, literal);
   if (core_.trial.keep(trial, literal, symbol, core_.token_end)) trial_.act();
@@ -290,7 +301,7 @@ void Parser::read_special(std::string_view text) {
     return leave_out(text);
   }
   // If the text becomes content, its special tokens are left out of it again.
-  if (call_.may_be_content()) core_.specials.emplace_back(core_.raw.size(), text.size());
+  if (call_.may_be_content() || core_.has_rehearsed()) core_.specials.emplace_back(core_.raw.size(), text.size());
   // The region may end within the token, at a fault; the rest is left out as usual.
   while (!text.empty() && reads_special()) read_step(text, Trial::kSpecial);
   if (!text.empty()) leave_out(text);
@@ -492,7 +503,8 @@ void Parser::cross(const MarkerCursor::Found& match) {
 void Parser::on_reasoning(Role role) {
   Place& at = core_.at;
   const ReasoningRegion& reasoning = *core_.program().reasoning;
-  at.reasoning_is_cut = false;
+  at.reasoning_is_cut = at.reasoning_is_assumed = false;
+  at.quotes = {};
   if (role == Role::reasoning_close) {
     // After reasoning the message begins: a bare call may stand here.
     if (!at.has_content) at.line = Place::Line::start;

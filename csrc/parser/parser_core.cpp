@@ -23,7 +23,8 @@ ParserCore::ParserCore(std::shared_ptr<const Format> format, ParserOptions some)
     : calls(format->program().call_ids, some),
       format_(std::move(format)),
       program_(format_->program()),
-      options_(std::move(some)) {
+      options_(std::move(some)),
+      minds_quotes_(options_.calls_in_fences != CallsInFences::call && !program_.calls.empty()) {
   begin_audit();
   if (options_.label_paths) labels = std::make_unique<CallLabels>(options_.label_paths);
 }
@@ -63,12 +64,14 @@ const MarkerSet& ParserCore::markers_of_content() const {
 }
 
 const MarkerSet& ParserCore::markers_of_rehearsal() const {
-  return is_strict() && closes_something() ? markers().rehearsed_section : markers().rehearsal;
+  if (!closes_something() || program().has_reasoning_headers()) return markers().rehearsal;
+  return is_strict() ? markers().rehearsed_section : markers().inside_cut_reasoning;
 }
 
 void ParserCore::after_markup(std::string_view skip, Place::Headed headed) {
   at.headed = headed;
   at.boundary = Boundary::after_markup;
+  is_quoting() ? at.quotes.after_marker() : at.quotes.begin_line();
   at.skip = skip;
   enter(State::content);
 }
@@ -232,6 +235,11 @@ void ParserCore::emit_content(std::string_view text) {
     return emit_reasoning(text);
   }
   echo.on_other_text();
+  if (minds_quotes_) {
+    at.quotes.put(text);
+    if (at.quotes.has_prose() && has_quoted() && trial.outcome == Trial::Outcome::open)
+      trial.outcome = Trial::Outcome::mention;
+  }
   at.has_content = true;
   at.last_byte = text.back();
   if (const auto sent = of_output(text); !sent.empty()) {
@@ -271,7 +279,7 @@ void ParserCore::put_stray(std::string_view marker) {
 
 // If the closer is a token, only that token ends an echo.
 void ParserCore::expect_echo(std::string_view closer) {
-  if (!echo.records() || !calls.is_complete() || trial.is_on()) return;
+  if (!echo.records() || !calls.is_complete() || (trial.is_on() && !waits_for_more())) return;
   const auto& tokens = format_->symbols();
   echo.wait(options_.by_id && std::any_of(tokens.begin(), tokens.end(), [&](const auto& token) {
               return closer.ends_with(token.text);
@@ -363,6 +371,7 @@ std::string_view ParserCore::drop_skipped(std::string_view text) {
   while (i < text.size() && i < at.skip.size() && text[i] == at.skip[i]) ++i;
   audit(Fate::whitespace, text.substr(0, i), at.skip_is_reasonings);
   at.skip = i == text.size() ? at.skip.substr(i) : std::string_view{};
+  if (minds_quotes_ && at.state == State::content) at.quotes.put(text.substr(0, i));
   return text.substr(i);
 }
 
@@ -400,8 +409,36 @@ void ParserCore::end_label() {
   }
 }
 
+Quotes ParserCore::quotes_before(std::string_view marker) const {
+  if (!minds_quotes_ || at.state != State::content) return {};
+  Quotes next = at.quotes;
+  next.put(at.space);
+  next.put(marker.substr(0, std::min(marker.find_first_not_of(kSpace), marker.size())));
+  return next;
+}
+
+void ParserCore::begin_quote(std::string_view begun) {
+  begin_trial(begun, false);
+  clear_trial();
+  trial.tries_call = trial.quotes = trial.is_quoted = true;
+}
+
+void ParserCore::begin_after_call() {
+  begin_trial({}, false);
+  clear_trial();
+  trial.follows_call = true;
+}
+
+void ParserCore::clear_trial() {
+  trial.tries_call = trial.opens_section = trial.is_word = trial.is_amid_line = false;
+  trial.quotes = trial.is_quoted = trial.follows_call = false;
+}
+
 void ParserCore::begin_trial(const MarkerCursor::Found& found) {
+  const bool quotes = is_quoted(found.text);
   begin_trial(found.text, found.marker->has_token);
+  clear_trial();
+  trial.quotes = trial.is_quoted = quotes;
   const Role role = static_cast<Role>(found.marker->role);
   trial.opens_section = role == Role::section_open;
   trial.tries_call = role == Role::call_open || trial.opens_section;
@@ -417,6 +454,7 @@ void ParserCore::begin_trial(std::string_view marker, bool is_token) {
   const std::size_t waiting = at.idle.size() + at.space.size();
   const std::uint64_t begin_at =
       audited + waiting + (audit_trail_ ? audit_trail_->ignored_bytes(waiting) : 0);
+  at.quotes.expect_no_prose();
   trial.rehearsed_bytes = 0;
   trial.has_call_markup = false;
   trial.begin(marker, is_token, {at, calls.place(), audited, begin_at});
@@ -438,6 +476,7 @@ void ParserCore::drop_trial() {
   raw.clear();
   Trial::Start& start = trial.start();
   calls.go_back(start.calls);
+  echo = {};
   if (audit_trail_)
     audit_trail_->go_back(start.audited_bytes, start.begin_at + (trial.is_of_turn() ? 0 : 1));
   at = std::move(start.place);

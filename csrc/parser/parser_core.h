@@ -206,12 +206,31 @@ class ParserCore {
   bool is_rehearsing() const {
     return trial.is_on() && trial.tries_call &&
            trial.start().place.state == Place::State::reasoning &&
-           program().reasoning->calls == CallsInReasoning::wait_and_see;
+           program().reasoning->calls == CallsInReasoning::wait_and_see &&
+           !is_assumed(trial.start().place);
   }
-  bool has_rehearsed() const {
-    return is_rehearsing() && calls.index() > trial.start().calls.index;
+  bool has_rehearsed() const { return is_rehearsing() && has_tried_call(); }
+  /// Whether a quoted call is on trial: prose may follow it.
+  bool is_quoting() const { return trial.is_on() && trial.quotes && trial.is_quoted; }
+  bool has_quoted() const { return is_quoting() && has_tried_call(); }
+  /// Whether not even a whole call ends the trial: what follows decides.
+  bool waits_for_more() const { return is_rehearsing() || is_quoting(); }
+  /// Whether the text that follows a call may belong to the reasoning that the call ended.
+  bool may_follow_reasoning() const {
+    return at.reasoning_is_cut && at.state == Place::State::content && !trial.is_on() &&
+           !reads_turn_ && calls.index() >= 0 && !calls.is_open() && !at.in_section &&
+           !at.reasoning_is_empty && at.boundary == Place::Boundary::after_markup;
   }
+  /// Whether calls that the content quotes are handled in another way than others.
+  bool minds_quotes() const { return minds_quotes_; }
+  /// Whether a call that begins with this marker is quoted.
+  bool is_quoted(std::string_view marker) const { return quotes_before(marker).is_quoting(); }
+  bool is_in_code(std::string_view marker) const { return quotes_before(marker).is_in_code(); }
   void begin_trial(const MarkerCursor::Found& found);
+  /// Begins a trial of a quoted call without an opener; `begun` is what has been read of it.
+  void begin_quote(std::string_view begun);
+  /// Begins a trial of the text after a call that ended the reasoning.
+  void begin_after_call();
   void begin_trial(std::string_view marker, bool is_token);
   /// The trial succeeds: its events count.
   void settle_trial();
@@ -250,6 +269,13 @@ class ParserCore {
   void begin_output();
   void begin_audit();
   std::uint64_t audited_bytes() const { return audit_trail_ ? audit_trail_->bytes() : 0; }
+  // Whether the reasoning may not be open: nothing has been written of it.
+  static bool is_assumed(const Place& place) {
+    return place.reasoning_is_assumed && place.reasoning_is_empty;
+  }
+  Quotes quotes_before(std::string_view marker) const;
+  bool has_tried_call() const { return calls.index() > trial.start().calls.index; }
+  void clear_trial();
   const MarkerSet& markers_of_content() const;
   const MarkerSet& markers_of_rehearsal() const;
   std::string_view drop_label(std::string_view text);
@@ -266,6 +292,7 @@ class ParserCore {
   std::shared_ptr<const Format> format_;
   const Program& program_;  // of the format
   ParserOptions options_;
+  bool minds_quotes_;  // of the format and the options
   bool reads_turn_ = false;
   ClonedPtr<Turn> turn_;
   ClonedPtr<AuditTrail> audit_trail_;  // with an audit, and while bytes of the prompt are left

@@ -100,7 +100,8 @@ void Place::visit(Archive& archive) {
   archive.choice(headed, Headed::for_user);
   archive(call, markup, bare_candidate, last_byte, in_section, in_fence, closer_pending);
   archive(closer_is_calls, may_chain, has_slip, reasoning_is_empty, has_content);
-  archive(reasoning_is_cut, skip_is_reasonings, has_mention, label_read, space, idle);
+  archive(reasoning_is_cut, reasoning_is_assumed, skip_is_reasonings, has_mention, quotes,
+          label_read, space, idle);
   archive(stray_begin, stray_end);
   archive.expect(stray_begin <= idle.size() && stray_end <= idle.size() &&
                  (stray_end == 0 || stray_begin < stray_end));
@@ -110,10 +111,10 @@ void Place::visit(Archive& archive) {
 void Trial::visit(Archive& archive) {
   archive(is_on_, number_);
   if (!is_on_) return;  // the next trial sets all of this
-  archive.scratch(outcome, problem, replay_left);
+  archive.scratch(outcome, problem, replay_left, replays_quote);
   if (!kept_) kept_ = std::make_unique<Kept>();
-  archive(is_amid_line, tries_call, opens_section, is_word, has_call_markup, rehearsed_bytes,
-          *kept_);
+  archive(is_amid_line, tries_call, opens_section, is_word, quotes, is_quoted, follows_call,
+          has_call_markup, rehearsed_bytes, *kept_);
 }
 
 void Trial::Kept::visit(Archive& archive) {
@@ -127,7 +128,7 @@ void Trial::Kept::visit(Archive& archive) {
 }
 
 void ParserCore::visit(Archive& archive) {
-  archive.given(format_, program_);
+  archive.given(format_, program_, minds_quotes_);
   // Set at the beginning of every put.
   archive.scratch(events_, callers_, token_end, reads_turn_, tries);
   archive(options_.by_id, at, trial);
@@ -172,7 +173,7 @@ void CallReader::visit(Archive& archive) {
 void Parser::visit(Archive& archive) {
   const ParserOptions& options = core_.options();
   archive.same("choice of options", kParser, options.audit, options.label_paths != nullptr,
-               options.call_text, options.repair, options.limits.max_calls,
+               options.call_text, options.repair, options.calls_in_fences, options.limits.max_calls,
                options.limits.max_argument_bytes, options.limits.max_depth,
                options.limits.max_held_bytes);
   know_tools(archive, core_.tools());

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "parser/quotes.h"
 #include "text/archive.h"
 
 namespace unspool {
@@ -57,10 +58,12 @@ struct Place {
   bool may_chain = false;        // another call of the same kind may follow without an opener
   bool has_slip = false;         // a marker since the last call was misspelled
   bool reasoning_is_empty = true;
-  bool reasoning_is_cut = false;  // a call ended it; its own closer may still come
+  bool reasoning_is_cut = false;      // a call ended it; its own closer may still come
+  bool reasoning_is_assumed = false;  // the format's own turn opened it, not a prompt or the output
   bool has_content = false;
   bool has_mention = false;                    // an opener was text, so that what closes it is text
   Headed headed = Headed::no;                  // of the content
+  Quotes quotes;                               // of the content
   bool skip_is_reasonings = false;             // the last marker was the reasoning's
   std::size_t label_read = std::string::npos;  // of ReasoningRegion::label; npos: not expected
   std::string_view skip;                       // white space that belongs to the last marker

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string_view>
 
 #include "parser/event.h"
 #include "text/byte_classes.h"
@@ -21,6 +22,7 @@ namespace unspool {
 
 struct Rest {
   ByteClasses stops = kAllClasses;      // what no token may have that passes by
+  ByteClasses told = 0;                 // what the parser must hear of at once, if it passes by
   std::size_t room = kUnbounded;        // for how many bytes this holds
   std::int32_t index = -1;              // the call of the event that such a token makes
   EventKind kind = EventKind::content;  // its kind
@@ -36,7 +38,8 @@ struct Rest {
 struct Passed {
   std::size_t room;  // what is left of it
   char last_byte;
-  std::uint64_t token_end;  // as of a put
+  std::string_view last_text;  // all of it since the text before, which had none of `Rest::told`
+  std::uint64_t token_end;     // as of a put
 };
 
 }  // namespace unspool

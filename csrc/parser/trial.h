@@ -3,10 +3,10 @@
 //
 // The life of a trial:
 //
-//   begin     at a marker. The state before it is kept (Start), and events go to `events()`
-//   keep      every piece of input after the marker is kept as well
-//   settle    the text parses as a call: the waiting events are appended to the caller's
-//   drop      it does not: the state of Start returns, and the input is read again
+//   begin     at a marker, or at the beginning of a call without one. The state before it is kept
+//   (Start), and events go to `events()` keep      every piece of input after the marker is kept as
+//   well settle    the text parses as a call: the waiting events are appended to the caller's drop
+//   it does not: the state of Start returns, and the input is read again
 //
 // One trial at a time: openers within a trial's input are part of it.
 #pragma once
@@ -45,7 +45,11 @@ class Trial {
   bool tries_call = false;  // it opens a call or a section of calls
   bool opens_section = false;
   bool is_word = false;  // it may be a word in the text
+  bool quotes = false;   // it is quoted: prose after the call shows that it is an example
+  // A call that ended the reasoning precedes it, and no marker: the reasoning may go on.
+  bool follows_call = false;
   // About the text after it:
+  bool is_quoted = false;  // the last call, if the marker is
   bool has_call_markup = false;
   std::size_t rehearsed_bytes = 0;  // of reasoning after a rehearsed call
   Outcome outcome = Outcome::open;
@@ -56,6 +60,7 @@ class Trial {
   }
   // After the trial was dropped:
   std::size_t replay_left = 0;  // of the input that is read again
+  bool replays_quote = false;   // and it is an example
 
   /// A run of text, or one token that the format matches by id.
   struct Piece {
@@ -113,7 +118,7 @@ class Trial {
   }
 
   /// Whether the marker is from the prompt, not the output.
-  bool is_of_turn() const { return kept_ && kept_->marker.empty(); }
+  bool is_of_turn() const { return kept_ && kept_->marker.empty() && !quotes && !follows_call; }
 
   // Valid from `begin` to `forget`:
   Start& start() { return kept_->start; }

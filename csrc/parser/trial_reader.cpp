@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "text/utf8.h"
 #include "text/white_space.h"
 
 namespace unspool {
@@ -40,12 +41,31 @@ bool TrialReader::is_tried(const MarkerCursor::Found& match) const {
 }
 
 void TrialReader::try_marker(const MarkerCursor::Found& match) {
-  if (!core_.trial.is_on() && is_tried(match)) core_.begin_trial(match);
+  if (!is_tried(match)) return;
+  Trial& trial = core_.trial;
+  if (!trial.is_on()) {
+    core_.begin_trial(match);
+  } else if (trial.quotes && at_.boundary == Boundary::none) {
+    // What follows a quoted call directly is in the same place.
+    trial.is_quoted = core_.is_quoted(match.text);
+  }
 }
 
 bool TrialReader::is_mention(const MarkerCursor::Found& match) const {
-  if (is_tried(match) && core_.trial.is_read_again(match)) return true;
+  const bool is_read_again = core_.trial.is_read_again(match);
+  if (is_tried(match) && is_read_again) return true;
   const Role role = static_cast<Role>(match.marker->role);
+  if (is_read_again && core_.trial.replays_quote && role != Role::ignore) return true;
+  const bool keeps = core_.options().calls_in_fences == CallsInFences::keep;
+  if (keeps && is_tried(match) && core_.is_quoted(match.text)) return true;
+  const MarkupRegion* markup = core_.markup_of(match);
+  const bool is_plain = markup != nullptr && !markup->says_what_follows() && !markup->is_inline;
+  // Code that names a marker.
+  const bool closes_nothing =
+      (role == Role::call_close || role == Role::section_close) && !core_.closes_something();
+  const bool is_spelled = (is_plain || role == Role::reasoning_open) && !match.marker->has_token;
+  if ((closes_nothing || is_spelled) && !core_.trial.is_on() && core_.is_in_code(match.text))
+    return true;
   const bool is_amid_reasoning = at_.state == State::reasoning && !at_.reasoning_is_empty;
   if (role == Role::reasoning_open) {
     if (at_.state == State::reasoning) return is_amid_reasoning;  // no nesting
@@ -53,8 +73,6 @@ bool TrialReader::is_mention(const MarkerCursor::Found& match) const {
     return !match.marker->has_token && is_quote(at_.last_byte) && at_.boundary == Boundary::none;
   }
   // A marker around content ends the reasoning only if there is none yet.
-  const MarkupRegion* markup = core_.markup_of(match);
-  const bool is_plain = markup != nullptr && !markup->says_what_follows() && !markup->is_inline;
   // Models write tags such as `<answer>` within their reasoning.
   return is_plain && is_amid_reasoning;
 }
@@ -63,16 +81,30 @@ bool TrialReader::decides(const MarkerCursor::Found& match) {
   const Role role = static_cast<Role>(match.marker->role);
   const MarkupRegion* markup = core_.markup_of(match);
   const bool has_header = markup != nullptr && markup->has_header();
+  if (core_.trial.follows_call) {
+    const bool goes_on =
+        role == Role::reasoning_close || role == Role::call_open || role == Role::section_open;
+    // Without text, nothing of the reasoning has followed the call.
+    if (!goes_on || at_.boundary != Boundary::none) {
+      core_.settle_trial();
+      return false;
+    }
+    core_.trial.closer() = match;
+    core_.trial.outcome = Outcome::rehearsal;
+    return true;
+  }
+  if (core_.has_quoted()) {
+    if (role == Role::reasoning_open) core_.trial.outcome = Outcome::mention;
+    return role == Role::reasoning_open;
+  }
   if (core_.has_rehearsed()) {
+    if (is_closed(match)) return true;
     if (role == Role::reasoning_close || has_header) {
       // Kept, because it is read after the trial's text has become reasoning.
       core_.trial.closer() = match;
       core_.trial.outcome = Outcome::rehearsal;
       return true;
     }
-    const bool calls_again = role == Role::call_open && !at_.in_section;
-    // Two calls in a row are not a rehearsal.
-    if (calls_again || role == Role::section_open) core_.settle_trial();
     return false;
   }
   const bool closes = role == Role::section_close || role == Role::call_close;
@@ -88,6 +120,28 @@ bool TrialReader::decides(const MarkerCursor::Found& match) {
   return true;
 }
 
+// A rehearsed call may share its closer with the reasoning, and models write it twice.
+bool TrialReader::is_closed(const MarkerCursor::Found& match) {
+  if (static_cast<Role>(match.marker->role) != Role::reasoning_close ||
+      at_.boundary == Boundary::none || !core_.call().close.has(trim(match.text)))
+    return false;
+  core_.audit_idle();
+  core_.put_call_text(Fate::whitespace, std::exchange(at_.space, {}));
+  core_.put_call_text(Fate::marker, match.text);
+  at_.closer_pending = false;
+  core_.after_markup(core_.call().close.after);
+  return true;
+}
+
+std::string_view TrialReader::room_of(std::string_view text) const {
+  if (!core_.waits_for_more()) [[likely]]
+    return text;
+  const std::size_t limit = core_.options().limits.max_held_bytes;
+  std::size_t room = limit + 1 - std::min(limit, core_.trial.input().size());
+  while (room < text.size() && is_utf8_continuation(text[room])) ++room;
+  return text.substr(0, room);
+}
+
 void TrialReader::act() {
   // Reset first: reading again may end another trial.
   act_on(std::exchange(core_.trial.outcome, Outcome::open));
@@ -98,6 +152,11 @@ void TrialReader::act_on(Outcome outcome) {
   if (outcome == Outcome::mention) return read_as_mention();
   if (outcome == Outcome::malformed) return read_as_malformed();
   if (outcome == Outcome::empty) return read_as_empty();
+  if (outcome == Outcome::open && core_.waits_for_more() &&
+      core_.trial.input().size() > core_.options().limits.max_held_bytes)
+    return read_as_mention();
+  if (core_.trial.follows_call && core_.trial.input().size() > kMaxRehearsedBytes)
+    return core_.settle_trial();
   const bool is_too_long = core_.trial.rehearsed_bytes > kMaxRehearsedBytes &&
                            at_.state == State::content && core_.has_rehearsed();
   if (outcome != Outcome::rehearsal && !is_too_long) return;
@@ -122,8 +181,14 @@ void TrialReader::read_as_mention() {
   // Copies, because `drop` frees them, and a new trial may begin in the text.
   const std::string input(trial.input());
   const std::vector<Trial::Piece> pieces = trial.pieces();
+  const bool is_of_turn = trial.is_of_turn();
   drop();
-  if (!trial.is_of_turn()) {
+  trial.replays_quote = trial.quotes;
+  if (trial.quotes) {
+    if (!trial.marker().empty())
+      at_.line = trial.marker().back() == '\n' ? Line::begin : Line::inside;
+    parser_.release(trial.marker());
+  } else if (!is_of_turn) {
     at_.line = Line::inside;
     at_.has_mention |= trial.tries_call;
     if (trial.is_word) {
@@ -134,6 +199,7 @@ void TrialReader::read_as_mention() {
     }
   }
   read_again(input, pieces);
+  trial.replays_quote = false;
 }
 
 // No call follows a section's opener: the opener and its text are reported, to the letter.
@@ -184,7 +250,10 @@ void TrialReader::read_as_rehearsal(std::string_view rest) {
   std::string text = core_.trial.text();
   // The closer, or what the cursor holds, is read after it.
   text.resize(text.size() - rest.size());
+  const bool follows_call = core_.trial.follows_call;
+  if (follows_call) text.insert(0, core_.trial.start().place.space);
   drop();
+  if (follows_call) at_.space.clear();
   core_.release_reasoning(core_.drop_skipped(text));
 }
 
@@ -195,12 +264,14 @@ void TrialReader::finish(FinishReason reason) {
 
 void TrialReader::decide(FinishReason reason) {
   const bool stopped = ended_itself(reason);
+  if (core_.trial.quotes && at_.state == State::fence) core_.release_raw();
   if (at_.state == State::content) {
     // The beginning of a marker that will not come is text, and may decide.
     flush_cursor();
     if (core_.trial.outcome != Outcome::open) return act();
     if (!core_.trial.is_on()) return;  // the held text has decided it
   }
+  if (core_.trial.follows_call || core_.has_quoted()) return core_.settle_trial();
   if (core_.has_rehearsed()) {
     // A cut does not show how the reasoning would have continued.
     // Nothing followed the call, or the model stopped without closing the reasoning: the call
@@ -234,7 +305,7 @@ bool TrialReader::ends_as_mention(bool stopped) {
 
 void TrialReader::add_held(Held& out) const {
   const bool is_call =
-      core_.is_rehearsing() || (at_.state == State::body && core_.call().is_tentative());
+      core_.waits_for_more() || (at_.state == State::body && core_.call().is_tentative());
   const HeldReason reason = at_.state == State::markup ? HeldReason::header
                             : is_call                  ? HeldReason::call
                                                        : HeldReason::name;

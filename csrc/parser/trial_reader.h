@@ -25,6 +25,8 @@ class TrialReader : RegionReader {
 
   /// Acts on the trial's result.
   void act();
+  /// The part of a text that the trial may read at once.
+  std::string_view room_of(std::string_view text) const;
   /// Whether the text after the marker decides whether it counts.
   bool is_tried(const MarkerCursor::Found& match) const;
   /// Ends the trial at the end of the output.
@@ -37,6 +39,7 @@ class TrialReader : RegionReader {
   void decide(FinishReason reason);
   void drop();
   void read_as_mention();
+  bool is_closed(const MarkerCursor::Found& match);
   void read_as_malformed();
   void read_again(std::string_view input, const std::vector<Trial::Piece>& pieces);
   void read_as_empty();

@@ -11,6 +11,7 @@ namespace unspool {
 
 void TurnReader::begin() {
   read(turn_without_prompt(core_.program()));
+  at_.reasoning_is_assumed = at_.state == State::reasoning;
   if (!core_.options().starts_in_reasoning) return;
   const bool in_reasoning = *core_.options().starts_in_reasoning;
   const bool names_tool = at_.state == State::markup && header_.markup().names_tool;
@@ -33,7 +34,9 @@ void TurnReader::expect_ids() {
   if (!turn) return core_.reset_cursor();
   // Copies, because the core forgets the turn before it reads another.
   const std::string header(turn->header), written(turn->written);
+  const bool is_assumed = at_.reasoning_is_assumed;
   read({header, written});
+  at_.reasoning_is_assumed = is_assumed && at_.state == State::reasoning;
 }
 
 void TurnReader::read(const PromptTurn& turn) {
@@ -98,6 +101,7 @@ void TurnReader::try_header(const PromptTurn& turn) {
   const std::size_t markup = std::exchange(at_, {}).markup;
   core_.begin_trial({}, false);
   core_.trial.tries_call = core_.trial.opens_section = core_.trial.is_word = false;
+  core_.trial.quotes = core_.trial.is_quoted = core_.trial.follows_call = false;
   // A trial without a marker: if the header fails, all that follows it is read again.
   core_.trial.is_amid_line = true;
   header_.go_on(markup, header);

@@ -104,7 +104,7 @@ class ChunkParser : LabelledParser {
   /// the next put. An empty text is no event: a line break is held.
   UNSPOOL_INLINED TextFragment put_plain(TokenId id) {
     const Vocabulary::Text& token = texts_[id];
-    if (is_rare_ || (token.classes & rest_.stops) != 0) [[unlikely]]
+    if (is_rare_ || (token.classes & rest_.told) != 0) [[unlikely]]
       return put_rare(id);
     if (!ids_.empty()) forget_told();
     ids_begin_ = token_count_ + 1;
@@ -202,7 +202,7 @@ class ChunkParser : LabelledParser {
   TextFragment put_line(TokenId id);
   TextFragment put_both_ways(TokenId id);
   void find_rest();
-  void leave_rest();
+  void leave_rest(std::string_view last = {});
   void begin(Input input);
   void end_put(Events& out, bool stopped = false);
   void label(Events& out, bool stopped);

@@ -41,16 +41,17 @@ void ChunkParser::find_rest() {
     if (rest.holds) rest.stops = kAllClasses;
   }
   if (!rest.is_at_rest()) return;
+  rest.told |= rest.stops;
   rest_ = rest;
   is_rare_ = rest_.holds || told_ != token_count_ || reads_both_ways();
 }
 
-// Tells the parser what has passed by.
-void ChunkParser::leave_rest() {
-  rest_.stops = kAllClasses;
+// Tells the parser what has passed by. `last`: the text that passed by last, if it counts.
+void ChunkParser::leave_rest(std::string_view last) {
+  rest_.stops = rest_.told = kAllClasses;
   rest_.holds_line_break = false;
   if (!std::exchange(has_passed_, false)) return;
-  parser_->pass_over({rest_.room, last_byte_, token_count_});
+  parser_->pass_over({rest_.room, last_byte_, last, token_count_});
   if (content_stop_) content_stop_->pass_over(token_count_);
 }
 
@@ -72,7 +73,7 @@ TextFragment ChunkParser::put_line(TokenId id) {
   } else {
     fragment = pass(line);
   }
-  leave_rest();
+  leave_rest(line);
   Events none;
   parser_->put_text("\n", token_count_, none);
   find_rest();
@@ -87,7 +88,7 @@ TextFragment ChunkParser::put_first(TokenId id) {
   if (rest_.holds) text_ += parser_->held_at_rest();
   text_ += rest_.escapes ? texts_[id].escaped() : texts_[id].text();
   const TextFragment fragment = pass(text_);
-  leave_rest();
+  leave_rest(text_);
   find_rest();
   return fragment;
 }
@@ -97,7 +98,8 @@ TextFragment ChunkParser::put_both_ways(TokenId id) {
   ChunkParser fast(*this);
   fast.is_rare_ = false;
   const bool is_line = (texts_[id].classes & rest_.stops) != 0;
-  const bool is_first = rest_.holds || told_ != token_count_;
+  const bool is_told = (texts_[id].classes & rest_.told) != 0;
+  const bool is_first = rest_.holds || told_ != token_count_ || is_told;
   TextFragment fragment = is_line    ? fast.put_line(id)
                           : is_first ? fast.put_first(id)
                                      : fast.put_plain(id);

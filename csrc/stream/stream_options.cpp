@@ -69,6 +69,13 @@ void add_policies(std::vector<StreamOption>& out) {
       "Handling of a call to a tool that the request does not offer: \"forward\" emits it, "
       "\"content\" emits its text as content, \"drop-with-report\" only reports it in "
       "`Message.dropped`."));
+  out.push_back(choice(
+      "calls_in_fences", [](Options& all) -> auto& { return all.stream.parser.calls_in_fences; },
+      {"auto", "keep", "call"},
+      "Handling of a call that the content quotes: in a fence or backquotes, or on a line that "
+      "begins as an item of a list or a quotation. \"auto\": hold it back. It is text if prose "
+      "follows, and a call if the output ends or other calls follow. \"keep\": it is text. "
+      "\"call\": it is a call."));
   out.push_back(plain(
       "parallel_tool_calls", [](Options& all) -> auto& { return all.stream.parser.parallel_calls; },
       "False: only the first call is emitted; further ones are reported in `Message.dropped`."));

@@ -170,6 +170,9 @@ std::unique_ptr<Stream> stream_of(const JsonValue& request) {
   const std::string_view unknown = text_of(request, "unknown_tools");
   if (unknown == "content") parser.unknown_tools = UnknownTools::content;
   if (unknown == "drop-with-report") parser.unknown_tools = UnknownTools::drop;
+  const std::string_view fences = text_of(request, "calls_in_fences");
+  if (fences == "keep") parser.calls_in_fences = CallsInFences::keep;
+  if (fences == "call") parser.calls_in_fences = CallsInFences::call;
   if (text_of(request, "white_space") == "trim") parser.white_space = WhiteSpace::trim;
   const std::string_view start = text_of(request, "start_in");
   if (start == "content" || start == "reasoning") parser.starts_in_reasoning = start == "reasoning";

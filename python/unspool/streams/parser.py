@@ -12,6 +12,7 @@ from unspool.core.format.registry import is_known
 from unspool.core.stream.snapshots import seal, unseal
 from unspool.core.stream.stream_options import (
     PARSER_OPTIONS,
+    CallsInFences,
     IncompleteCalls,
     ReasoningField,
     StartIn,
@@ -56,9 +57,9 @@ class Parser(NativeTokenStreamer):
         tool_choice: "auto": the model decides. "none": calls are content. "required" or a tool's name (also
             as the API's dict): the output may also have the form of guided decoding, which is a bare list of
             calls or only the arguments.
-        tool_calls_in_reasoning: "auto": hold back a call inside reasoning. It becomes text if the reasoning
-            closes after it, and a call if the output ends or another call follows. "keep": it is text. "end":
-            it is a call and ends the reasoning. None: the format decides.
+        tool_calls_in_reasoning: "auto": hold back calls inside reasoning. They are text if the reasoning
+            closes after them, and calls if the output ends. "keep": they are text. "end": a call ends the
+            reasoning. None: the format decides.
         unmarked_calls: True: a call without its markers is also a call, in every form that the format's
             family writes: a bare or fenced JSON object, a list of Python calls, or the name and then the
             arguments (`get_weather{"city": "Paris"}`). It must begin a line, name one of `tools` and fit its
@@ -68,6 +69,10 @@ class Parser(NativeTokenStreamer):
             `ToolCall.written_as` names its format.
         unknown_tools: Handling of a call to a tool that the request does not offer: "forward" emits it,
             "content" emits its text as content, "drop-with-report" only reports it in `Message.dropped`.
+        calls_in_fences: Handling of a call that the content quotes: in a fence or backquotes, or on a line
+            that begins as an item of a list or a quotation. "auto": hold it back. It is text if prose
+            follows, and a call if the output ends or other calls follow. "keep": it is text. "call": it is
+            a call.
         parallel_tool_calls: False: only the first call is emitted; further ones are reported in
             `Message.dropped`.
         repair: Accept JSON with single quotes, trailing commas, Python literals and bare keys, and close what
@@ -131,6 +136,7 @@ class Parser(NativeTokenStreamer):
         unmarked_calls: bool = False,
         also: Also = (),
         unknown_tools: UnknownTools = "forward",
+        calls_in_fences: CallsInFences = "auto",
         parallel_tool_calls: bool = True,
         repair: bool = False,
         only_reasoning: bool = False,
@@ -162,7 +168,7 @@ class Parser(NativeTokenStreamer):
             # In the order of `RECIPE_OPTIONS`; `locals()` would cost more than the rest.
             (
                 reasoning, tool_choice, tool_calls_in_reasoning, unmarked_calls, also, start_in, trust,
-                strict_markers, unknown_tools, parallel_tool_calls, incomplete_calls, repair, only_reasoning,
+                strict_markers, unknown_tools, calls_in_fences, parallel_tool_calls, incomplete_calls, repair, only_reasoning,
                 max_calls, max_argument_bytes, max_depth, max_held_bytes, skip_special_tokens, white_space, stop,
                 include_stop, stop_in, keep_message, audit, labels, rollback_window, id_seed,
             ),

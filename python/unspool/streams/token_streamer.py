@@ -10,6 +10,7 @@ from unspool.core.format.other_families import Also
 from unspool.core.stream.stream_options import (
     DELIVERY_OPTIONS,
     PARSER_OPTIONS,
+    CallsInFences,
     IncompleteCalls,
     ReasoningField,
     StartIn,
@@ -75,6 +76,7 @@ class TokenStreamer(Parser):
         unmarked_calls: bool = False,
         also: Also = (),
         unknown_tools: UnknownTools = "forward",
+        calls_in_fences: CallsInFences = "auto",
         parallel_tool_calls: bool = True,
         repair: bool = False,
         start_in: StartIn = "auto",
@@ -111,7 +113,7 @@ class TokenStreamer(Parser):
             # In the order of `RECIPE_OPTIONS`; False is `only_reasoning`.
             (
                 reasoning, tool_choice, tool_calls_in_reasoning, unmarked_calls, also, start_in, trust,
-                strict_markers, unknown_tools, parallel_tool_calls, incomplete_calls, repair, False,
+                strict_markers, unknown_tools, calls_in_fences, parallel_tool_calls, incomplete_calls, repair, False,
                 max_calls, max_argument_bytes, max_depth, max_held_bytes, skip_special_tokens, white_space, stop,
                 include_stop, stop_in, keep_message, audit, labels, rollback_window, id_seed,
             ),

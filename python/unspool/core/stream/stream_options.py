@@ -12,11 +12,12 @@ from unspool._core import _stream_options
 from unspool.core.format.compile_format import Trust
 
 __all__ = [
-    "CORE_OPTIONS", "DELIVERY_OPTIONS", "PARSER_OPTIONS", "START_IN", "IncompleteCalls", "Option", "ReasoningField",
+    "CORE_OPTIONS", "DELIVERY_OPTIONS", "PARSER_OPTIONS", "START_IN", "CallsInFences", "IncompleteCalls", "Option", "ReasoningField",
     "StartIn", "StopIn", "ToolCallsInReasoning", "Trust", "UnknownTools",
     "WhiteSpace",
 ]  # fmt: skip
 
+CallsInFences = Literal["auto", "keep", "call"]
 IncompleteCalls = Literal["forward", "withhold"]
 ReasoningField = Literal["reasoning_content", "reasoning"]
 StartIn = Literal["auto", "content", "reasoning"]
@@ -73,9 +74,9 @@ PARSER_OPTIONS = {
         ),
         Option(
             "tool_calls_in_reasoning",
-            '"auto": hold back a call inside reasoning. It becomes text if the reasoning closes after '
-            'it, and a call if the output ends or another call follows. "keep": it is text. "end": it is '
-            "a call and ends the reasoning. None: the format decides.",
+            '"auto": hold back calls inside reasoning. They are text if the reasoning closes after them, '
+            'and calls if the output ends. "keep": they are text. "end": a call ends the reasoning. None: '
+            "the format decides.",
             words=get_args(ToolCallsInReasoning),
         ),
         Option(

@@ -20,6 +20,7 @@ MAX_TEXT_BYTES = 200_000
 _KEYS = ("format", "text", "tools", "chunk", "options", "finish_reason")
 _CHOICES = {
     "tool_calls_in_reasoning": ("auto", "keep", "end"),
+    "calls_in_fences": ("auto", "keep", "call"),
     "unknown_tools": ("forward", "content", "drop-with-report"),
     "start_in": ("auto", "content", "reasoning"),
     "white_space": ("keep", "trim"),

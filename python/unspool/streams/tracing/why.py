@@ -30,6 +30,7 @@ _OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("repair=True", {"repair": True}),
     ("unmarked_calls=True", {"unmarked_calls": True}),
     ("tool_calls_in_reasoning='end'", {"tool_calls_in_reasoning": "end"}),
+    ("calls_in_fences='call'", {"calls_in_fences": "call"}),
     ("start_in='content'", {"start_in": "content"}),
 )
 
