@@ -32,6 +32,7 @@ OPTIONS: dict[str, list[Any]] = {
     "unknown_tools": ["content", "drop-with-report"],
     "incomplete_calls": ["withhold"],
     "parallel_tool_calls": [False],
+    "calls_in_fences": ["keep", "call"],
     "tool_calls_in_reasoning": ["auto", "keep", "end"],
     "start_in": ["content", "reasoning"],
     "unmarked_calls": [True],

@@ -59,9 +59,13 @@ def test_an_object_that_fits_is_a_call(text: str) -> None:
 
 
 def test_several_in_one_fence() -> None:
-    message = read(f'```json\n{WEATHER}\n{{"name": "now", "arguments": {{}}}}\n```\nDone.')
+    fence = f'```json\n{WEATHER}\n{{"name": "now", "arguments": {{}}}}\n```\n'
+    message = read(fence)
     assert calls(message) == [("get_weather", {"city": "Paris", "days": 3}), ("now", {})]
-    assert message.content.strip() == "Done."
+    assert message.content.strip() == ""
+    quoted = read(f"{fence}That is what the page says.")
+    assert not quoted.tool_calls
+    assert quoted.content == f"{fence}That is what the page says."
 
 
 @pytest.mark.parametrize(

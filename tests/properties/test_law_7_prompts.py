@@ -59,7 +59,13 @@ def fates(message: Message) -> list[tuple[str, str]]:
 
 def ends(case: Case, mode: Mode, made: list[str]) -> list[tuple[int, int]]:
     """For each call the number of pieces after which it has ended, and after which its closer has been read."""
-    parser = parser_of(case, mode, prompt=prompt_of(case, mode, history(case)))
+    before = prompt_of(case, mode, history(case))
+    # A call that waits for what follows it has ended all the same.
+    at_once = {"calls_in_fences": "call", "tool_calls_in_reasoning": "end"}
+    whole = read(case, case.input, mode, case.finish_reason, prompt=before)
+    now = read(case, case.input, mode, case.finish_reason, prompt=before, **at_once)
+    options = at_once if call_tuples(now) == call_tuples(whole) else {}
+    parser = parser_of(case, mode, prompt=before, **options)
     found: list[int] = []
     for number, piece in enumerate(made, 1):
         ids = [id for _, id in steps(case.format, piece)]

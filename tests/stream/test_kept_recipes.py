@@ -30,6 +30,7 @@ OTHERS: dict[str, tuple[Any, ...]] = {
     "reasoning": ("qwen3", False),
     "tool_choice": ("required", {"function": {"name": "f"}}),
     "tool_calls_in_reasoning": ("keep", "end"),
+    "calls_in_fences": ("keep", "call"),
     "unmarked_calls": (True,),
     "also": ("qwen3_coder", ["qwen3_coder", "json"]),
     "start_in": ("content", "reasoning"),
