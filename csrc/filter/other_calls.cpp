@@ -285,8 +285,12 @@ OtherCalls::Verdict OtherCalls::judge(Reader& reader) const {
       case EventKind::content:
         if (!is_after_call) return Verdict::none;
         if (!is_quoted_) return Verdict::text;
-        reader.quotes.put(reader.events.text(event));
+        // The last event may grow.
+        reader.quotes.put(reader.events.text(event).substr(reader.text_read));
+        reader.text_read = reader.events.text(event).size();
         if (reader.quotes.has_prose()) return Verdict::none;
+        if (reader.judged + 1 == events.size()) return Verdict::open;
+        reader.text_read = 0;
         break;
       case EventKind::tool_call_begin:
         reader.name = reader.events.name(event);
@@ -422,6 +426,7 @@ void OtherCalls::finish_waiting(FinishReason reason, std::uint64_t token_end, Ev
     if (std::exchange(is_quoted_, false)) {
       for (Reader& reader : readers_) {
         reader.judged = reader.sent;
+        reader.text_read = 0;
         reader.has_quoted = false;
         reader.name.clear();
       }
@@ -531,9 +536,13 @@ void OtherCalls::visit(Archive& archive) {
     archive.index(reader.family, families_->size());
     if (archive.is_reading()) reader.parser = make_parser(reader.family);
     archive(reader.start, reader.events, reader.judged, reader.sent, reader.name, reader.begin,
-            reader.quotes, reader.has_quoted);
-    archive.expect(reader.sent <= reader.judged && reader.judged <= reader.events.list().size() &&
-                   reader.begin <= reader.judged);
+            reader.quotes, reader.text_read, reader.has_quoted);
+    archive.expect(
+        reader.sent <= reader.judged && reader.judged <= reader.events.list().size() &&
+        reader.begin <= reader.judged &&
+        (reader.text_read == 0 ||
+         (reader.judged < reader.events.list().size() &&
+          reader.text_read <= reader.events.text(reader.events.list()[reader.judged]).size())));
     reader.parser->visit(archive);
   }
   archive.expect(is_sound());

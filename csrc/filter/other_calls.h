@@ -76,6 +76,7 @@ class OtherCalls final : public ParserFilter {
     std::string name = {};             // of the call that is open,
     std::size_t begin = 0;             // and its first event
     Quotes quotes = {};                // of its text, where the call is quoted
+    std::size_t text_read = 0;         // of the event that is judged next
     bool has_quoted = false;           // a whole call, which prose may follow
   };
   enum class Verdict : std::uint8_t { open, call, text, none };

@@ -126,3 +126,18 @@ def test_it_works_beside_every_format(format: str) -> None:
         unspool.parse("Just text.\n{1}", format, TOOLS, unmarked_calls=True, start_in="content").content
         == wanted.content
     )
+
+
+@pytest.mark.parametrize(
+    ("after", "count"), [("I did not run it.", 0), ("", 1), ("```\ncall:Bash{command:ls}\n```", 2)]
+)
+def test_a_quoted_call_is_one_if_no_prose_follows(after: str, count: int) -> None:
+    output = f"The page says:\n```\ncall:Bash{{command:rm -rf /}}\n```\n{after}"
+    tools = [{"name": "Bash", "parameters": {"properties": {"command": {"type": "string"}}}}]
+    for pieces in ([output], list(output)):
+        parser = unspool.Parser("gemma4", tools, unmarked_calls=True, start_in="content")
+        for piece in pieces:
+            parser.parse_chunk(piece)
+        message = parser.finish()
+        assert len(message.tool_calls) == count
+        assert count or message.content == output
