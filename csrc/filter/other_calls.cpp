@@ -422,17 +422,14 @@ void OtherCalls::finish_waiting(FinishReason reason, std::uint64_t token_end, Ev
   while (!readers_.empty()) {
     for (Reader& reader : readers_) reader.parser->finish(reason, token_end, reader.events);
     act(out);
-    // No prose has followed what is quoted: its calls count.
-    if (std::exchange(is_quoted_, false)) {
-      for (Reader& reader : readers_) {
-        reader.judged = reader.sent;
-        reader.text_read = 0;
-        reader.has_quoted = false;
-        reader.name.clear();
-      }
+    const bool was_quoted = std::exchange(is_quoted_, false);
+    if (!readers_.empty() && was_quoted) {
+      // No prose has followed: it is read once more, as calls.
+      readers_.clear();
+      read_again();
+    } else if (!readers_.empty()) {
+      has_call() ? end_reading(out) : reject(out);
     }
-    act(out);
-    if (!readers_.empty()) has_call() ? end_reading(out) : reject(out);
     search_all(out);
   }
   is_ending_ = false;
