@@ -110,8 +110,8 @@ bool ContentReader::begins_bare(char byte) {
                         std::any_of(calls.begin(), calls.end(),
                                     [](const CallRegion& region) { return region.start.fenced; });
   if (call < 0 && !is_fence) return false;
+  flush_cursor();  // first: it precedes the call, quoted or not
   if (call >= 0 && !may_be_example({}, false)) return false;
-  flush_cursor();
   core_.raw.clear();
   if (call >= 0) {
     call_.begin_bare(static_cast<std::uint8_t>(call), false);
