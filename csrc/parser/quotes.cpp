@@ -14,11 +14,11 @@ constexpr std::uint8_t kMostRun = 250;
 constexpr std::uint8_t kMostDigits = 9;
 
 bool is_blank_in_line(char byte) { return byte == ' ' || byte == '\t' || byte == '\r'; }
-bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
+bool is_decimal(char byte) { return byte >= '0' && byte <= '9'; }
 
 // The word after a fence: ```xml, ~~~ c++.
 bool is_info(char byte) {
-  return is_digit(byte) || (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+  return is_decimal(byte) || (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
          std::string_view("_+-.#").find(byte) != std::string_view::npos;
 }
 
@@ -44,15 +44,15 @@ void Quotes::put(char byte) {
   if (byte == '\n') return begin_line();
   switch (phase_) {
     case Phase::bullet:
-      if (is_digit(mark_) && is_digit(byte) && run_ < kMostDigits) {
+      if (is_decimal(mark_) && is_decimal(byte) && run_ < kMostDigits) {
         ++run_;
         return;
       }
-      if (is_digit(mark_) && (byte == '.' || byte == ')')) {
+      if (is_decimal(mark_) && (byte == '.' || byte == ')')) {
         mark_ = byte;
         return;
       }
-      if (!is_blank_in_line(byte) || is_digit(mark_)) return be_text();
+      if (!is_blank_in_line(byte) || is_decimal(mark_)) return be_text();
       is_item_ = true;
       phase_ = Phase::prefix;
       return;
@@ -64,7 +64,7 @@ void Quotes::put(char byte) {
         return;
       }
       if (fence_ != 0) return be_text();
-      if (is_digit(byte) || byte == '-' || byte == '*' || byte == '+') {
+      if (is_decimal(byte) || byte == '-' || byte == '*' || byte == '+') {
         phase_ = Phase::bullet;
         mark_ = byte;
         run_ = 1;
