@@ -44,6 +44,7 @@ std::size_t XmlParameters::read_value(const Letter& run) {
     unread_.put(held_);
   } else if (found.marker != nullptr) {
     on_tag(found);
+    if (cursor_.is_idle()) held_.clear();
   }
   return found.consumed;
 }

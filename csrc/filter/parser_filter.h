@@ -41,6 +41,9 @@ class ParserFilter : public EventParser {
     pass_all(token_end, out);
   }
   std::string_view held_at_rest() const override { return inner_->held_at_rest(); }
+  void hear(PassedLine before, std::string_view text, Rest& rest) override {
+    inner_->hear(before, text, rest);
+  }
   void pass_over(const Passed& passed) override {
     events_.pass_over(passed.token_end);
     inner_->pass_over(passed);

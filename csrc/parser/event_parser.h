@@ -112,6 +112,8 @@ class EventParser {
   virtual std::string_view held_at_rest() const { return {}; }
   /// Text has passed by since `rest`, and what was held before it.
   virtual void pass_over(const Passed&) {}
+  /// A text that passes by has some of `Rest::tells`; updates what counts after it.
+  virtual void hear(PassedLine /*before*/, std::string_view /*text*/, Rest&) {}
 
   /// Appends what was read but not yet reported by an event.
   virtual void add_held(Held& out) const = 0;

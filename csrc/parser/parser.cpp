@@ -133,11 +133,7 @@ Rest Parser::rest() const {
   const bool is_in_text = at.state == State::content && at.boundary == Place::Boundary::none &&
                           at.has_content && !marks_text;
   if (!is_in_text) return {};
-  if (core_.minds_quotes()) {
-    if (!at.quotes.is_at_rest()) return {};
-    rest.stops |= class_of('`');
-    rest.told = kLineBreak;
-  }
+  if (core_.minds_quotes()) add_quotes(rest);
   if (core_.format().has_bare_calls()) {
     // At the beginning of a line.
     if (at.line != Place::Line::inside || at.bare_candidate >= 0) return {};
@@ -147,12 +143,28 @@ Rest Parser::rest() const {
   return rest;
 }
 
+// What the text so far quotes decides which bytes of content count.
+void Parser::add_quotes(Rest& rest) const {
+  const Quotes& quotes = core_.at.quotes;
+  rest.passes_lines = quotes.passes_lines();
+  rest.begins_line = rest.passes_lines && !quotes.is_at_rest();
+  rest.tells = class_of('`');
+  if (!rest.passes_lines) rest.tells |= quotes.is_at_rest() ? kLineBreak : kAllClasses;
+}
+
+void Parser::hear(PassedLine before, std::string_view text, Rest& rest) {
+  core_.at.quotes.pass_over(before);
+  core_.at.quotes.put(text);
+  add_quotes(rest);
+}
+
 void Parser::pass_over(const Passed& passed) {
   if (core_.at.state == State::body) return core_.calls.pass_over(passed.room);
   core_.cursor.restart();  // what it held was text
   core_.at.last_byte = passed.last_byte;
-  if (core_.minds_quotes() && core_.at.state == State::content)
-    core_.at.quotes.put(passed.last_text);
+  if (!core_.minds_quotes() || core_.at.state != State::content) return;
+  core_.at.quotes.pass_over(passed.line);
+  core_.at.quotes.put(passed.last_text);
 }
 
 void Parser::add_held(Held& out, bool as_text) const {
@@ -301,7 +313,8 @@ void Parser::read_special(std::string_view text) {
     return leave_out(text);
   }
   // If the text becomes content, its special tokens are left out of it again.
-  if (call_.may_be_content() || core_.has_rehearsed()) core_.specials.emplace_back(core_.raw.size(), text.size());
+  if (call_.may_be_content() || core_.has_rehearsed())
+    core_.specials.emplace_back(core_.raw.size(), text.size());
   // The region may end within the token, at a fault; the rest is left out as usual.
   while (!text.empty() && reads_special()) read_step(text, Trial::kSpecial);
   if (!text.empty()) leave_out(text);

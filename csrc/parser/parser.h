@@ -62,6 +62,7 @@ class Parser final : public EventParser, private Dispatcher {
   Rest rest() const override;
   std::string_view held_at_rest() const override { return core_.cursor.held(); }
   void pass_over(const Passed& passed) override;
+  void hear(PassedLine before, std::string_view text, Rest& rest) override;
   void add_held(Held& out) const override { add_held(out, core_.calls.is_over()); }
   void add_held_text(Held& out) const override { add_held(out, true); }
 
@@ -97,6 +98,7 @@ class Parser final : public EventParser, private Dispatcher {
   void on_own_closer(const MarkerCursor::Found& match);
   Region region_of_state() const;
   void finish_text();
+  void add_quotes(Rest& rest) const;
   void add_held(Held& out, bool as_text) const;
   void add_all_held(Held& out, bool as_text) const;
 

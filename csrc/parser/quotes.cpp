@@ -99,6 +99,12 @@ void Quotes::put(char byte) {
   }
 }
 
+void Quotes::pass_over(PassedLine line) {
+  if (line == PassedLine::none) return;
+  begin_line();
+  if (line == PassedLine::text) be_text();
+}
+
 void Quotes::begin_line() {
   // A bullet alone is prose: `---`, `*`.
   has_prose_ |= phase_ == Phase::bullet;

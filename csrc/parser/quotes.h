@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "parser/rest.h"
 #include "text/archive.h"
 
 namespace unspool {
@@ -35,6 +36,11 @@ class Quotes {
 
   /// Whether text without a line break or a backquote changes nothing.
   bool is_at_rest() const { return phase_ == Phase::text; }
+  /// Whether lines without `kLineMarks` change no more than the phase.
+  bool passes_lines() const {
+    return (phase_ == Phase::text || phase_ == Phase::prefix) && ticks_ == 0 && !is_item_;
+  }
+  void pass_over(PassedLine line);
 
   void visit(Archive& archive) {
     archive.choice(phase_, Phase::text);

@@ -20,15 +20,25 @@
 
 namespace unspool {
 
+/// What has passed by of the lines: nothing that counts, a line's beginning, or more of a line.
+enum class PassedLine : std::uint8_t { none, begun, text };
+
+/// What may mean something at the beginning of a line: bullets, numbers, `>` and fences.
+inline constexpr ByteClasses kLineMarks = class_of('-') | class_of('*') | class_of('+') |
+                                          class_of('>') | class_of('~') | class_of('`') | kAnyDigit;
+
 struct Rest {
   ByteClasses stops = kAllClasses;      // what no token may have that passes by
-  ByteClasses told = 0;                 // what the parser must hear of at once, if it passes by
+  ByteClasses tells = 0;                // what the parser must hear of at once, if it passes by
+  ByteClasses told = 0;                 // these, `stops`, and those of lines
   std::size_t room = kUnbounded;        // for how many bytes this holds
   std::int32_t index = -1;              // the call of the event that such a token makes
   EventKind kind = EventKind::content;  // its kind
   bool escapes = false;                 // it has the text as the inside of a JSON string
   bool holds = false;                   // text is held that it begins with
   bool holds_line_break = false;        // of a line, only the line break at its end is held
+  bool passes_lines = false;            // a line's beginning without `kLineMarks` passes by
+  bool begins_line = false;             // it is at a line's beginning
 
   static constexpr std::size_t kUnbounded = std::numeric_limits<std::size_t>::max();
   bool is_at_rest() const { return stops != kAllClasses; }
@@ -38,7 +48,8 @@ struct Rest {
 struct Passed {
   std::size_t room;  // what is left of it
   char last_byte;
-  std::string_view last_text;  // all of it since the text before, which had none of `Rest::told`
+  PassedLine line;             // of the text before `last_text`
+  std::string_view last_text;  // all of it since the text before, which had none of `Rest::tells`
   std::uint64_t token_end;     // as of a put
 };
 

@@ -106,13 +106,7 @@ class ChunkParser : LabelledParser {
     const Vocabulary::Text& token = texts_[id];
     if (is_rare_ || (token.classes & rest_.told) != 0) [[unlikely]]
       return put_rare(id);
-    if (!ids_.empty()) forget_told();
-    ids_begin_ = token_count_ + 1;
-    TextFragment fragment = pass(rest_.escapes ? token.escaped() : token.text());
-    // Escaped text is escaped once more on the wire.
-    if ((token.classes & (rest_.escapes ? kNeedsEscape | kWideBreak : kWideBreak)) == 0)
-      fragment.line = token.escaped();
-    return fragment;
+    return pass_alone(token);
   }
 
   /// The ids of a fragment that this plain id has made.
@@ -197,6 +191,21 @@ class ChunkParser : LabelledParser {
     const std::uint64_t begin = std::exchange(told_, ++token_count_);
     return {rest_.kind, rest_.index, 0, text, begin, token_count_};
   }
+  /// The same, whose only event it is.
+  UNSPOOL_INLINED TextFragment pass_alone(const Vocabulary::Text& token) {
+    if (!ids_.empty()) forget_told();
+    ids_begin_ = token_count_ + 1;
+    TextFragment fragment = pass(rest_.escapes ? token.escaped() : token.text());
+    // Escaped text is escaped once more on the wire.
+    if ((token.classes & (rest_.escapes ? kNeedsEscape | kWideBreak : kWideBreak)) == 0)
+      fragment.line = token.escaped();
+    return fragment;
+  }
+  bool pass_lines(std::string_view text, ByteClasses classes);
+  bool pass_line(const Vocabulary::Text& token);
+  TextFragment pass_told(const Vocabulary::Text& token);
+  void tell_lines();
+  void settle_line();
   TextFragment put_rare(TokenId id);
   TextFragment put_first(TokenId id);
   TextFragment put_line(TokenId id);
@@ -231,11 +240,12 @@ class ChunkParser : LabelledParser {
   Rest rest_;
   const Vocabulary::Text* texts_ = nullptr;  // of the vocabulary
   std::uint32_t text_count_ = 0;
-  bool is_rare_ = false;         // the next event has more in it than its id
-  bool has_passed_ = false;      // the parser has not read all of the text
-  char last_byte_ = 0;           // then: of the text
-  std::vector<TokenId> ids_;     // those without an event before this put
-  std::uint64_t ids_begin_ = 0;  // position of the first of them
+  bool is_rare_ = false;                // the next event has more in it than its id
+  bool has_passed_ = false;             // the parser has not read all of the text
+  char last_byte_ = 0;                  // then: of the text
+  PassedLine line_ = PassedLine::none;  // the same
+  std::vector<TokenId> ids_;            // those without an event before this put
+  std::uint64_t ids_begin_ = 0;         // position of the first of them
   std::uint64_t token_count_ = 0;
   std::uint64_t told_ = 0;  // positions before this one belong to earlier events
   TokenCounts counts_;

@@ -6,6 +6,7 @@
 #include "stream/chunk_parser.h"
 #include "text/archive.h"
 #include "text/error.h"
+#include "text/white_space.h"
 
 namespace unspool {
 
@@ -41,23 +42,75 @@ void ChunkParser::find_rest() {
     if (rest.holds) rest.stops = kAllClasses;
   }
   if (!rest.is_at_rest()) return;
-  rest.told |= rest.stops;
   rest_ = rest;
+  line_ = rest.begins_line ? PassedLine::begun : PassedLine::none;
+  last_byte_ = '\n';
+  tell_lines();
   is_rare_ = rest_.holds || told_ != token_count_ || reads_both_ways();
 }
 
 // Tells the parser what has passed by. `last`: the text that passed by last, if it counts.
 void ChunkParser::leave_rest(std::string_view last) {
+  settle_line();
   rest_.stops = rest_.told = kAllClasses;
   rest_.holds_line_break = false;
   if (!std::exchange(has_passed_, false)) return;
-  parser_->pass_over({rest_.room, last_byte_, last, token_count_});
+  parser_->pass_over({rest_.room, last_byte_, line_, last, token_count_});
   if (content_stop_) content_stop_->pass_over(token_count_);
+}
+
+// At a line's beginning, more counts.
+void ChunkParser::tell_lines() {
+  rest_.told = rest_.stops | rest_.tells;
+  if (rest_.passes_lines) rest_.told |= kLineBreak;
+  if (line_ == PassedLine::begun) rest_.told |= kLineMarks | kEndsInSpace;
+}
+
+// What has passed by since the line began, untold, is text.
+void ChunkParser::settle_line() {
+  if (line_ != PassedLine::begun || is_space(last_byte_)) return;
+  line_ = PassedLine::text;
+  tell_lines();
+}
+
+// Follows the lines of a text that passes by; false if more than its lines counts.
+bool ChunkParser::pass_lines(std::string_view text, ByteClasses classes) {
+  if (!rest_.passes_lines || (classes & kLineMarks) != 0) return false;
+  const std::size_t end = text.find_last_not_of(kSpace) + 1;
+  const bool ends_open = text.find('\n', end) != std::string_view::npos;
+  if (ends_open) {
+    line_ = PassedLine::begun;
+  } else if (end > 0 && (line_ == PassedLine::begun || (classes & kLineBreak) != 0)) {
+    line_ = PassedLine::text;
+  }
+  return true;
+}
+
+// Whether a token with a line break, or at a line's beginning, passes by as others do.
+bool ChunkParser::pass_line(const Vocabulary::Text& token) {
+  if (is_rare_ || (token.classes & rest_.stops) != 0) return false;
+  if (!pass_lines(token.text(), token.classes)) return false;
+  tell_lines();
+  return true;
+}
+
+// The token passes by, and the parser hears of it at once.
+TextFragment ChunkParser::pass_told(const Vocabulary::Text& token) {
+  const TextFragment fragment = pass_alone(token);
+  parser_->hear(line_, token.text(), rest_);
+  line_ = rest_.begins_line ? PassedLine::begun : PassedLine::none;
+  tell_lines();
+  return fragment;
 }
 
 TextFragment ChunkParser::put_rare(TokenId id) {
   if (reads_both_ways()) return put_both_ways(id);
-  return (texts_[id].classes & rest_.stops) == 0 ? put_first(id) : put_line(id);
+  settle_line();
+  if (!is_rare_ && (texts_[id].classes & rest_.told) == 0) return pass_alone(texts_[id]);
+  const Vocabulary::Text& token = texts_[id];
+  if (pass_line(token)) return pass_alone(token);
+  if (!is_rare_ && (token.classes & rest_.stops) == 0) return pass_told(token);
+  return (token.classes & rest_.stops) == 0 ? put_first(id) : put_line(id);
 }
 
 // The line passes by, and the parser holds its line break.
@@ -73,7 +126,7 @@ TextFragment ChunkParser::put_line(TokenId id) {
   } else {
     fragment = pass(line);
   }
-  leave_rest(line);
+  leave_rest(pass_lines(line, token.classes & ~kLineBreak) ? std::string_view{} : line);
   Events none;
   parser_->put_text("\n", token_count_, none);
   find_rest();
@@ -88,21 +141,25 @@ TextFragment ChunkParser::put_first(TokenId id) {
   if (rest_.holds) text_ += parser_->held_at_rest();
   text_ += rest_.escapes ? texts_[id].escaped() : texts_[id].text();
   const TextFragment fragment = pass(text_);
-  leave_rest(text_);
+  const ByteClasses held = rest_.holds ? kLineBreak : 0;
+  leave_rest(pass_lines(text_, texts_[id].classes | held) ? std::string_view{} : text_);
   find_rest();
   return fragment;
 }
 
 // The fast way on a copy, the slow one here.
 TextFragment ChunkParser::put_both_ways(TokenId id) {
+  settle_line();
   ChunkParser fast(*this);
-  fast.is_rare_ = false;
   const bool is_line = (texts_[id].classes & rest_.stops) != 0;
   const bool is_told = (texts_[id].classes & rest_.told) != 0;
-  const bool is_first = rest_.holds || told_ != token_count_ || is_told;
-  TextFragment fragment = is_line    ? fast.put_line(id)
-                          : is_first ? fast.put_first(id)
-                                     : fast.put_plain(id);
+  const bool is_first = rest_.holds || told_ != token_count_;
+  fast.is_rare_ = is_first;
+  TextFragment fragment = is_line                                 ? fast.put_line(id)
+                          : is_first                              ? fast.put_first(id)
+                          : is_told && fast.pass_line(texts_[id]) ? fast.pass_alone(texts_[id])
+                          : is_told                               ? fast.pass_told(texts_[id])
+                                                                  : fast.put_plain(id);
   Events events;
   put_ids({&id, 1}, events);
   const auto refuse = [&](const std::string& what) {

@@ -16,7 +16,7 @@ void ChunkParser::visit(Archive& archive) {
   archive.same("vocabulary", has_vocabulary());
   archive.same("choice of options", stop_in_, content_stop_ != nullptr, labels_ != nullptr);
   archive.given(skip_special_tokens_, start_is_given_, texts_, text_count_, reasons_, tools_);
-  archive.scratch(text_, rest_, is_rare_, has_passed_, last_byte_);
+  archive.scratch(text_, rest_, is_rare_, has_passed_, last_byte_, line_);
   // A symbol is an index into the format's tables, and the bytes may be forged.
   archive.symbol_end = static_cast<std::uint32_t>(kFirstTokenSymbol + format_->symbols().size());
   LabelledParser::visit(archive);
