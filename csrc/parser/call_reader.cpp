@@ -428,7 +428,8 @@ void CallReader::on_body(const BodyResult& result, std::string_view text) {
   }
   if (is_announced_) {
     // Text that the body gives back is not the call's; it is read again in the region that follows.
-    if (keeps_text) put_body_text(result, read, unread.size());
+    // It may have been kept until all of the prompt's bytes had a fate.
+    keeps_text ? put_body_text(result, read, unread.size()) : pending_text_.clear();
     core_.raw.clear();
     opener_bytes_ = 0;
   } else {
