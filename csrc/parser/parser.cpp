@@ -310,6 +310,12 @@ void Parser::read_special(std::string_view text) {
       at.bare_candidate = -1;
       core_.cursor.flush([this](std::string_view held) { release(held); });
     }
+    // That text may have decided about a marker; then it is read again, and is before the token,
+    // too.
+    if (core_.trial.outcome != Trial::Outcome::open) {
+      trial_.act();
+      return read_special(text);
+    }
     return leave_out(text);
   }
   // If the text becomes content, its special tokens are left out of it again.
