@@ -52,7 +52,18 @@ def parser_seeds(source: Path, formats: list[dict[str, Any]]) -> list[bytes]:
             if not isinstance(case.get("input"), str):
                 continue
             header = bytes(
-                [index % 256, index // 256, number * 37 % 256, number * 5 % 256, number % 16, number % 3]
+                [
+                    *(
+                        index % 256,
+                        index // 256,
+                        number * 37 % 256,
+                        number * 5 % 256,
+                        number % 16,
+                        number % 3,
+                    ),
+                    number * 29 % 256 if number % 3 else 0,  # tools
+                    number * 43 % 128 if number % 4 == 3 else 0,  # limits
+                ]
             )
             seeds.append(header + case["input"].encode())
     return seeds
@@ -62,12 +73,12 @@ def snapshot_seeds(seeds: list[bytes], formats: int) -> list[bytes]:
     """The same outputs, and those of templates: some whole, some whose snapshot changes in a few places."""
     made = []
     for index in range(formats, formats + len(TEMPLATES)):
-        head = bytes([index % 256, index // 256, *(0,) * 4])
+        head = bytes([index % 256, index // 256, *(0,) * 6])
         seeds = [*seeds, *(head + output.encode() for output in OUTPUTS for _ in range(6))]
     for number, seed in enumerate(seeds):
         changes = bytes(number * 7919 * (i + 1) % 256 for i in range(3 * (number % 4)))
-        header = [seed[2], number % 128, number * 53 % 256, number % 4]
-        made.append(seed[:2] + bytes(header) + changes + seed[6:])
+        header = [seed[2], number % 256, number * 53 % 256, seed[6], number % 4]
+        made.append(seed[:2] + bytes(header) + changes + seed[8:])
     return made
 
 

@@ -2,8 +2,9 @@
 // the whole output for all cuts and copies of the stream, the audit equals the output, and complete
 // calls are valid JSON.
 //
-// Input: which format (two bytes), options, input, cuts, then the output. Ids are derived from it:
-// a marker is one token (or is spelled, depending on the options), any other byte is its own token.
+// Input: which format (two bytes), options, input, cuts, reason, tools, limits, then the output.
+// Ids are derived from it: a marker is one token (or is spelled, depending on the options), any
+// other byte is its own token.
 #include <memory>
 
 #include "body/value_reader.h"
@@ -19,7 +20,7 @@ extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, st
 
 namespace {
 
-constexpr std::size_t kHeader = 6;
+constexpr std::size_t kHeader = 8;
 
 enum class Kind : std::uint8_t { text, ids, both };
 
@@ -33,7 +34,7 @@ struct Case {
   Kind kind;
   ParserOptions policies;
   bool skips_special;
-  bool reads_others;
+  Use use;
   FinishReason reason;
   std::string_view output;
   std::vector<Token> tokens;
@@ -59,9 +60,8 @@ Answer parse(const Case& one, const std::vector<std::size_t>& cuts, bool copies)
   ChunkParserOptions options;
   options.parser = one.policies;
   options.detokenizer.skip_special_tokens = one.skips_special;
-  if (one.kind != Kind::text) options.vocabulary = one.family->vocabulary;
-  auto parser = std::make_unique<ChunkParser>(
-      one.family->format(one.kind != Kind::text, one.reads_others), std::move(options));
+  if (one.kind != Kind::text) options.vocabulary = one.family->tokens(one.use);
+  auto parser = std::make_unique<ChunkParser>(one.family->format(one.use), std::move(options));
   Events events;
   Answer answer;
   const auto take = [&] {
@@ -108,9 +108,9 @@ Answer parse(const Case& one, const std::vector<std::size_t>& cuts, bool copies)
   return answer;
 }
 
-std::vector<Token> tokenize(const Family& family, std::string_view output, bool spells) {
+std::vector<Token> tokenize(const Vocabulary& vocabulary, std::string_view output, bool spells) {
   std::vector<Token> tokens;
-  const auto& added = family.vocabulary->added_tokens();
+  const auto& added = vocabulary.added_tokens();
   for (std::size_t at = 0; at < output.size();) {
     const std::string_view rest = output.substr(at);
     Token best{static_cast<std::uint8_t>(rest[0]), rest.substr(0, 1)};
@@ -136,12 +136,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::uint8_t how = input.byte();
   const std::uint8_t seed = input.byte();
   const std::uint8_t reason = input.byte();
+  const std::uint8_t tools = input.byte();
+  const std::uint8_t limits = input.byte();
   Case one;
   one.family = &families()[which % families().size()];
   one.output = input.rest();
   one.kind = static_cast<Kind>(how % 3);
   one.skips_special = (how & 4) != 0;
-  one.reads_others = (how & 32) != 0;
+  one.use = {one.kind != Kind::text, (how & 32) != 0, tools, static_cast<std::uint8_t>(how >> 6)};
+  // A stream of text has no ids that it could trust.
+  if (one.kind == Kind::text) one.use.tools &= 0xF8;
   one.policies.by_id = false;
   one.policies.audit = true;
   one.policies.id_seed = 1;
@@ -149,22 +153,30 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   one.policies.parallel_calls = (options & 2) == 0;
   one.policies.only_reasoning = (options & 0x1C) == 0x1C;
   one.policies.unknown_tools = static_cast<UnknownTools>((options >> 5) % 3);
-  if ((how & 8) != 0 || one.reads_others) one.policies.tools = some_tools();
+  if ((how & 8) != 0 || one.use.needs_tools()) one.policies.tools = some_tools();
+  if ((limits & 1) != 0) one.policies.limits.max_calls = 1;
+  if ((limits & 2) != 0) one.policies.limits.max_argument_bytes = 20;
+  if ((limits & 4) != 0) one.policies.limits.max_depth = 2;
+  if ((limits & 8) != 0) one.policies.limits.max_held_bytes = 20;
+  if ((limits & 16) != 0) one.policies.white_space = WhiteSpace::trim;
+  if ((limits & 32) != 0) one.policies.starts_in_reasoning = (limits & 64) != 0;
   constexpr FinishReason kReasons[] = {FinishReason::stop, FinishReason::length,
                                        FinishReason::cancelled};
   one.reason = kReasons[reason % 3];
   std::size_t count = one.output.size();
   if (one.kind != Kind::text) {
-    one.tokens = tokenize(*one.family, one.output, (how & 16) != 0);
+    one.tokens = tokenize(*one.family->tokens(one.use), one.output, (how & 16) != 0);
     count = one.tokens.size();
   }
   describe([&] {
-    return families()[which % families().size()].by_text->program().name +
+    return one.family->name +
            (one.kind == Kind::text  ? ", text"
             : one.kind == Kind::ids ? ", ids"
                                     : ", text and ids") +
            (one.policies.repair ? ", repair" : "") + (one.policies.tools ? ", tools" : "") +
-           (one.reads_others ? ", also any" : "") + ", " + std::string(to_string(one.reason));
+           (one.use.reads_others ? ", also any" : "") +
+           (one.use.reads_unmarked() ? ", unmarked" : "") + ", " +
+           std::string(to_string(one.reason));
   });
   const Answer whole = parse(one, {count}, false);
   const Answer split = parse(one, cuts(count, seed), true);

@@ -2,8 +2,11 @@
 // on as the other does, and its snapshot is the same. Changed bytes are refused, or make a stream
 // that harms nothing.
 //
+// The wires take every delta of a stream.
+//
 // An input: which format (two bytes), options, how the output comes, where the snapshot is taken,
-// how many bytes of it change; for each of these its place (two bytes) and its value; the output.
+// tools, how many bytes of it change; for each of these its place (two bytes) and its value; the
+// output.
 #include <exception>
 
 #include "families.h"
@@ -24,7 +27,9 @@ std::vector<Family> with_templates() {
   expect(templates.has_value(), "templates.json is JSON");
   for (const JsonValue& one : templates->items) {
     const auto format = make_format(ResponseTemplate::compile(one), "template", {});
-    all.push_back({{}, make_vocabulary({}), format, format, format, format});
+    Family& family = all.emplace_back();
+    family.vocabulary = family.few_tokens = make_vocabulary({});
+    family.response_template = format;
   }
   return all;
 }
@@ -32,20 +37,17 @@ std::vector<Family> with_templates() {
 struct Case {
   const Family* family;
   TokenStreamerOptions options;
-  bool by_id;
-  bool reads_others;
+  Use use;
 
   std::unique_ptr<TokenStreamer> make() const {
-    return std::make_unique<TokenStreamer>(family->format(by_id, reads_others), options);
+    return std::make_unique<TokenStreamer>(family->format(use), options);
   }
 };
 
-void put(const Case& one, TokenStreamer& stream, std::string_view text, std::string& said) {
-  const auto take = [&](std::span<const Delta> deltas) {
-    for (const Delta& delta : deltas) said += delta.text + delta.name + delta.id + delta.reason;
-  };
-  if (!one.by_id) return take(stream.parse_chunk(text));
-  const auto& added = one.family->vocabulary->added_tokens();
+template <typename Take>
+void put(const Case& one, TokenStreamer& stream, std::string_view text, Take&& take) {
+  if (!one.use.is_by_id) return take(stream.parse_chunk(text));
+  const auto& added = one.family->tokens(one.use)->added_tokens();
   while (!text.empty()) {
     TokenId id = static_cast<std::uint8_t>(text[0]);
     std::size_t size = 1;
@@ -58,6 +60,33 @@ void put(const Case& one, TokenStreamer& stream, std::string_view text, std::str
     take(stream.put(id));
     text.remove_prefix(size);
   }
+}
+
+void put(const Case& one, TokenStreamer& stream, std::string_view text, std::string& said) {
+  put(one, stream, text, [&](std::span<const Delta> deltas) {
+    for (const Delta& delta : deltas) said += delta.text + delta.name + delta.id + delta.reason;
+  });
+}
+
+// A writer refuses deltas that are out of order; a stream gives none.
+void check_wires(const Case& one, std::string_view output) {
+  std::vector<std::unique_ptr<WireWriter>> writers;
+  for (std::uint8_t protocol = 0; protocol < 6; ++protocol) {
+    WireOptions options;
+    options.model = "m";
+    options.id = "id";
+    options.created = 1;
+    writers.push_back(make_wire_writer(static_cast<WireProtocol>(protocol), options));
+  }
+  const auto take = [&](std::span<const Delta> deltas) {
+    std::string wire;
+    for (const auto& writer : writers) {
+      for (const Delta& delta : deltas) writer->write(delta, wire);
+    }
+  };
+  const auto stream = one.make();
+  put(one, *stream, output, take);
+  take(stream->end());
 }
 
 std::string go_on(const Case& one, TokenStreamer& stream, std::string_view rest) {
@@ -81,12 +110,13 @@ std::string go_on(const Case& one, TokenStreamer& stream, std::string_view rest)
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  if (size < 6 || size > 4096) return -1;
+  if (size < 7 || size > 4096) return -1;
   Input input(data, size);
   const std::size_t which = input.byte() + 256U * input.byte();
   const std::uint8_t flags = input.byte();
   const std::uint8_t how = input.byte();
   const std::size_t fraction = input.byte();
+  const std::uint8_t tools = input.byte();
   const std::size_t changes = input.below(8);
   std::vector<std::pair<std::size_t, char>> changed;
   for (std::size_t i = 0; i < changes; ++i) {
@@ -94,12 +124,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     changed.emplace_back(place, static_cast<char>(input.byte()));
   }
   static const std::vector<Family> formats = with_templates();
-  Case one{&formats[which % formats.size()], {}, (how & 1) != 0, (how & 128) != 0};
+  Use use{(how & 1) != 0, (how & 128) != 0, tools, static_cast<std::uint8_t>(flags >> 6)};
+  if (!use.is_by_id) use.tools &= 0xF8;
+  Case one{&formats[which % formats.size()], {}, use};
   ChunkParserOptions& stream = one.options.stream;
-  if (one.by_id) stream.vocabulary = one.family->vocabulary;
-  stream.labels = one.by_id && (how & 2) != 0;
+  if (use.is_by_id) stream.vocabulary = one.family->tokens(use);
+  stream.labels = use.is_by_id && (how & 2) != 0;
   stream.keeps_message = (how & 4) == 0;
-  if ((how & 8) != 0 || one.reads_others) stream.parser.tools = some_tools();
+  if ((how & 8) != 0 || use.needs_tools()) stream.parser.tools = some_tools();
   if ((how & 16) != 0) stream.detokenizer.stop = {"stop", "\n\n"};
   if ((how & 32) != 0) stream.stop_in = StopIn::content;
   if ((how & 64) != 0) one.options.incomplete_calls = IncompleteCalls::withhold;
@@ -110,6 +142,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   stream.parser.id_seed = 1;
 
   const std::string_view output = input.rest();
+  check_wires(one, output);
   const std::size_t cut = output.size() * fraction / 256;
   const auto first = one.make();
   std::string said;
