@@ -38,12 +38,17 @@ class CallBody {
   bool is_begun() const { return body_ != nullptr; }
 
   // Never null.
-  Body* operator->() { return body_ ? body_.get() : &none_; }
-  const Body* operator->() const { return body_ ? body_.get() : &none_; }
+  Body* operator->() { return body_ ? body_.get() : &none(); }
+  const Body* operator->() const { return body_ ? body_.get() : &none(); }
 
  private:
+  // It has no state, so all streams share it.
+  static Body& none() {
+    static NoBody body;
+    return body;
+  }
+
   ClonedPtr<Body> body_;
-  NoBody none_;
 };
 
 }  // namespace unspool

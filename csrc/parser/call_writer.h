@@ -159,10 +159,10 @@ class CallWriter {
   bool is_open_ = false;
   bool is_complete_ = false;
   bool end_waits_ = false;
+  bool is_in_turn_ = false;
   std::uint16_t mended_ = 0;  // the repairs of the end that waits
   Place place_;
   std::int32_t closed_ = 0;  // calls, by the prompt
-  bool is_in_turn_ = false;
 };
 
 }  // namespace unspool
