@@ -27,12 +27,6 @@ std::size_t plain_run(std::string_view text) {
   return size;
 }
 
-std::size_t held_bytes(const EventParser& parser) {
-  Held held;
-  parser.add_held_text(held);  // of a call that is open, its source
-  return held.bytes();
-}
-
 bool may_be_named(std::string_view text, const UnmarkedWay& way, const ToolSchemas& tools) {
   NamedStart start;
   start.put(text, way, tools);
@@ -64,7 +58,9 @@ OtherCalls::OtherCalls(std::unique_ptr<EventParser> inner, std::shared_ptr<const
 }
 
 std::unique_ptr<EventParser> OtherCalls::make_parser(Family family) const {
-  return std::make_unique<Parser>(families_->format(family), options_);
+  ParserOptions options = options_;
+  options.audit = true;  // shows which bytes are a call's
+  return std::make_unique<Parser>(families_->format(family), options);
 }
 
 // A token that its own family omits may be one of another family's markers.
@@ -357,21 +353,21 @@ void OtherCalls::send(Reader& reader, Events& out) {
 // Drops the waiting text that is a call's, or markup: not what the reader gives back or holds, nor
 // that of a call which does not count yet.
 void OtherCalls::drop_read(const Reader& reader) {
-  std::size_t left = held_bytes(*reader.parser);
-  for (std::size_t i = reader.judged; i < reader.events.list().size(); ++i) {
-    const Event& event = reader.events.list()[i];
-    const bool is_outside = event.kind == EventKind::malformed && event.index < 0;
-    const bool is_next = event.kind == EventKind::call_text && event.index >= calls_ - first_call_;
-    if (event.kind == EventKind::content || is_outside || is_next)
-      left += reader.events.text(event).size();
+  std::size_t known = 0;  // bytes of the calls that count, and of the markup between them
+  for (const Events::Audited& piece : reader.events.audit()) {
+    const bool is_next = piece.call >= calls_ - first_call_;
+    const bool is_outside =
+        piece.fate == Fate::content || (piece.fate == Fate::malformed && piece.call < 0);
+    if (is_next || is_outside) break;
+    known += piece.text.size();
   }
-  const std::size_t read = read_bytes_ - std::min(left, read_bytes_);
+  const std::size_t read = std::min(known - std::min(call_bytes_, known), read_bytes_);
   take(read, [](const Piece&, std::string_view) {});
   quotes_.begin_line();
+  std::size_t skipped = std::exchange(call_bytes_, call_bytes_ + read), wanted = read;
   if (!options_.audit) return;
   // The reader's audit is that of the call, in place of the inner parser's.
   decide(read, true);
-  std::size_t skipped = std::exchange(call_bytes_, call_bytes_ + read), wanted = read;
   for (const Events::Audited& piece : reader.events.audit()) {
     const std::size_t begin = std::min(skipped, piece.text.size());
     skipped -= begin;

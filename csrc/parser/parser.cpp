@@ -459,7 +459,7 @@ void Parser::read_stray(const MarkerCursor::Found& match) {
 // White space after it is text only if text follows.
 void Parser::drop_stray(std::string_view marker) {
   Place& at = core_.at;
-  if (core_.holds_text_after_call()) call_.settle_end(false);
+  call_.settle_end(false);
   core_.drop_space();
   core_.put_stray(marker);
   if (at.state != State::content || core_.calls.end_waits()) return;
