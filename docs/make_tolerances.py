@@ -28,10 +28,27 @@ detail.
 """
 
 
+AMBIGUOUS = """
+## Ambiguous outputs
+
+These outputs can be read in two ways, and nothing in their text distinguishes the two. A quoted call never runs, and a value is never cut
+without a report.
+
+| output | result |
+|---|---|
+"""
+
+
 def read_rules() -> list[dict[str, Any]]:
     """The rules, each with its cases."""
     rules: list[dict[str, Any]] = tomllib.loads(RULES.read_text(encoding="utf-8"))["rule"]
     return rules
+
+
+def read_ambiguous() -> list[dict[str, str]]:
+    """The outputs with two readings."""
+    outputs: list[dict[str, str]] = tomllib.loads(RULES.read_text(encoding="utf-8"))["ambiguous"]
+    return outputs
 
 
 def section(group: str, rules: list[dict[str, Any]]) -> str:
@@ -43,7 +60,8 @@ def section(group: str, rules: list[dict[str, Any]]) -> str:
 def make() -> str:
     """The whole page."""
     groups = groupby(read_rules(), key=lambda rule: rule["group"])
-    return HEAD + "".join(section(group, list(rules)) for group, rules in groups)
+    ambiguous = "".join(f"| {each['output']} | {each['becomes']} |\n" for each in read_ambiguous())
+    return HEAD + "".join(section(group, list(rules)) for group, rules in groups) + AMBIGUOUS + ambiguous
 
 
 if __name__ == "__main__":
