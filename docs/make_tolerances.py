@@ -31,8 +31,7 @@ detail.
 AMBIGUOUS = """
 ## Ambiguous outputs
 
-These outputs can be read in two ways, and nothing in their text distinguishes the two. A quoted call never runs, and a value is never cut
-without a report.
+These outputs can be read in two ways, and nothing in their text distinguishes the two. The table lists the reading that the parser takes.
 
 | output | result |
 |---|---|
