@@ -12,7 +12,7 @@ std::unique_ptr<Body> make_body(const CallRegion& call, const CallMarkers& marke
     case BodyKind::json_call:
       return std::make_unique<JsonCall>(*call.body_as<ObjectSlot>(), call.is_tentative(), options);
     case BodyKind::json_arguments: return std::make_unique<Arguments>(options);
-    case BodyKind::literal_arguments: return std::make_unique<Arguments>(markers.quote, options);
+    case BodyKind::literal_arguments: return std::make_unique<Arguments>(markers, options);
     case BodyKind::pythonic: return std::make_unique<Pythonic>(call.is_tentative(), options);
     case BodyKind::xml_parameters:
       return std::make_unique<XmlParameters>(*call.body_as<ParametersSlot>(), markers, options);

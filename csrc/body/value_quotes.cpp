@@ -22,6 +22,7 @@ ValueReader::Step ValueReader::read_quote(std::size_t& i) {
     const std::size_t size = state_ == State::marked ? in_.size() - i : 1;
     at_ = i;
     i += put_marked(in_.substr(i, size));
+    if (!unsure_quote_.empty()) result = Step::stop_before;
     if (state_ == State::key_word && word_.find('<') != std::string::npos) {
       word_.pop_back();  // it is not a key, see `may_continue_word`
       --i;
@@ -40,6 +41,7 @@ ScanResult ValueReader::put_token(Symbol symbol, std::string_view literal, std::
     out_ = &out;
     at_ = 0;
     copied_ = std::string_view::npos;  // nothing is copied
+    unsure_quote_ = {};
     return put_quote_token(symbol, literal);
   }
   if (!in_string()) return {0, ScanStatus::failed};
@@ -58,6 +60,7 @@ ScanResult ValueReader::put_quote_token(Symbol symbol, std::string_view literal)
   const auto found =
       cursor_.put_token(symbol, literal, [&](std::string_view text) { released += text; });
   if (state_ == State::marked) write_marked(released);
+  if (is_unsure({literal, symbol}, found)) return {literal.size(), ScanStatus::more};
   if (found.marker != nullptr) on_quote(0, literal.size());
   if (state_ == State::marked || released.empty()) return {literal.size(), ScanStatus::more};
   if (cursor_.is_idle() && released == literal && wants_value()) {
@@ -77,6 +80,7 @@ std::size_t ValueReader::put_marked(std::string_view text) {
       released += piece;
     }
   });
+  if (is_unsure({text.substr(0, found.consumed)}, found)) return found.consumed;
   if (found.marker != nullptr) {
     const std::size_t end = at_ + found.consumed;
     on_quote(end - found.text.size(), end);
@@ -140,10 +144,34 @@ void ValueReader::on_quote(std::size_t begin, std::size_t end) {
   is_key_ = wants_key();
   to() += std::exchange(pending_, {});
   state_ = State::marked;
+  if (follows_calls_) calls_.reset(call_markers_);
   const bool is_parameter = !is_key_ && stack_.size() == 1;
   if (!is_parameter || !typing_.begin()) to() += '"';
   if (!is_key_) return tell_value('"', begin);
   if (listener_ != nullptr) listener_->on_key(stack_.size(), end);
+}
+
+// Whether a quote inside a string may be a part of a call that the string quotes.
+bool ValueReader::is_unsure(const Letter& read, const MarkerCursor::Found& found) {
+  if (!follows_calls_ || is_key_ || state_ != State::marked) return false;
+  calls_.follow(read);
+  if (found.marker == nullptr || !calls_.has_opener()) return false;
+  unsure_quote_ = found.text;
+  return true;
+}
+
+void ValueReader::put_quoted(std::string_view text, std::string& out) {
+  out_ = &out;
+  write_marked(text);
+  calls_.reset(call_markers_);
+}
+
+void ValueReader::end_at_quote(std::size_t size, bool is_damaged, std::string& out) {
+  in_ = {};
+  out_ = &out;
+  copied_ = std::string_view::npos;  // nothing is copied
+  follows_calls_ = follows_calls_ && !is_damaged;
+  on_quote(0, size);
 }
 
 void ValueReader::write_marked(std::string_view text) {

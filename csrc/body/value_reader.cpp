@@ -50,6 +50,7 @@ ScanResult ValueReader::read(std::string_view text, std::string* out) {
   in_ = text;
   out_ = out;
   copied_ = 0;
+  unsure_quote_ = {};
   std::size_t i = 0;
   while (i < text.size() && state_ != State::done) {
     const Step result = read_some(i);
@@ -371,14 +372,15 @@ void ValueReader::end(std::string& out) {
 }
 
 void ValueReader::visit(Archive& archive) {
-  archive.given(dialect_, listener_, max_depth_, delimiters_, quotes_, is_argument_);
-  archive.scratch(in_, out_, at_, copied_);
+  archive.given(dialect_, listener_, max_depth_, delimiters_, quotes_, is_argument_, call_markers_);
+  archive.scratch(in_, out_, at_, copied_, unsure_quote_);
   archive.choice(state_, State::done);
   archive.choice(place_, State::done);
   archive.choice(beginning_, Beginning::equals);
   archive(quote_, is_key_, is_raw_, is_triple_, count_, digits_, escape_, code_point_, repairs_);
   archive(is_value_quote_, stack_, word_, pending_, held_, delimiter_, skips_delimiter_, cursor_,
-          typing_);
+          follows_calls_, typing_);
+  calls_.visit(archive, call_markers_);
   if (archive.is_reading()) check(archive);
 }
 

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "body/dialect.h"
+#include "body/quoted_calls.h"
 #include "body/schema_typing.h"
 #include "format/schema.h"
 #include "text/archive.h"
@@ -100,6 +101,20 @@ class ValueReader {
       : dialect_(&dialect), quotes_(&quotes), typing_(schema) {
     cursor_.reset(&quotes);
   }
+
+  /// Stops after a quote that may end the string or be a part of a call that the string quotes.
+  /// `markers`: see QuotedCalls.
+  void follow_calls(const MarkerSet& markers, bool follows) {
+    call_markers_ = &markers;
+    follows_calls_ = follows;
+  }
+  QuotedCalls& calls() { return calls_; }
+  /// The quote after which the last `put` stopped, or empty.
+  std::string_view unsure_quote() const { return unsure_quote_; }
+  /// It was a part of the string's text; so was all of `text`, which begins with it.
+  void put_quoted(std::string_view text, std::string& out);
+  /// It ends the string. `is_damaged`: no other quote of the value is unsure.
+  void end_at_quote(std::size_t size, bool is_damaged, std::string& out);
 
   /// A copy of the reader has no listener.
   void set_listener(ValueListener* listener) { listener_ = listener; }
@@ -261,6 +276,7 @@ class ValueReader {
   bool end_bare();
   void on_quote(std::size_t begin, std::size_t end);
   void write_marked(std::string_view text);
+  bool is_unsure(const Letter& read, const MarkerCursor::Found& found);
   ScanResult put_quote_token(Symbol symbol, std::string_view literal);
 
   // Strings between delimiters
@@ -352,7 +368,11 @@ class ValueReader {
   bool skips_delimiter_ = false;
   const MarkerSet* quotes_ = nullptr;
   MarkerCursor cursor_;
-  SchemaTyping typing_;  // of texts between marker quotes
+  const MarkerSet* call_markers_ = nullptr;
+  bool follows_calls_ = false;
+  QuotedCalls calls_;              // in the string between marker quotes
+  std::string_view unsure_quote_;  // of the current put
+  SchemaTyping typing_;            // of texts between marker quotes
 };
 
 }  // namespace unspool

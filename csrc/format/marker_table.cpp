@@ -143,13 +143,23 @@ class TableBuilder {
       adder_.add(markers.element, slot->open, Role::tag_open);
       add_ends_of_body(markers.element, call);
     }
-    if (const auto* slot = call.body_as<LiteralSlot>())
+    if (const auto* slot = call.body_as<LiteralSlot>()) {
       adder_.add(markers.quote, slot->quotes, Role::quote);
-    for (MarkerSet* set :
-         {&markers.parameter, &markers.key, &markers.value, &markers.element, &markers.quote}) {
+      add_in_string(markers.quoted, *slot);
+    }
+    for (MarkerSet* set : {&markers.parameter, &markers.key, &markers.value, &markers.element,
+                           &markers.quote, &markers.quoted}) {
       finish(*set);
     }
     return markers;
+  }
+
+  void add_in_string(MarkerSet& set, const LiteralSlot& body) {
+    for (const std::string& text : body.quotes.texts) adder_.add(set, text, {}, Role::quote);
+    for (const CallRegion& call : program_.calls) {
+      for (const std::string& text : call.open.texts) adder_.add(set, text, {}, Role::call_open);
+      for (const std::string& text : call.close.texts) adder_.add(set, text, {}, Role::call_close);
+    }
   }
 
   void add_ends_of_body(MarkerSet& set, const CallRegion& call) {
@@ -382,7 +392,7 @@ bool MarkerTable::may_begin(unsigned char byte) const {
   const auto may = [byte](const MarkerSet& set) { return set.may_begin(byte); };
   const auto may_in_call = [&](const CallMarkers& call) {
     return may(call.header) || may(call.parameter) || may(call.key) || may(call.value) ||
-           may(call.element) || may(call.quote);
+           may(call.element) || may(call.quote) || may(call.quoted);
   };
   return may(content) || may(inside) || may(after_call) || may(reasoning) || may(rehearsal) ||
          may(rehearsed_section) || may(malformed) || may(openers) ||

@@ -44,6 +44,7 @@ struct CallMarkers {
   MarkerSet value;      // the end of a parameter's value
   MarkerSet element;    // the tags of nested elements
   MarkerSet quote;      // around a string
+  MarkerSet quoted;     // inside it, where it may quote a call
 };
 
 /// One way to recognize a format: by text only, or with tokens matched by id.
