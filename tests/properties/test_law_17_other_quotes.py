@@ -47,6 +47,8 @@ TOOLS = (
     },
 )
 OTHERS = {"single": "'", "double": '"', "backquote": "`", "none": "", "curly": "“”", "three": '"""'}
+# No dialect has these as quotes: where bare text is a string, they are a part of the text.
+TEXT_MARKS = str.maketrans("", "", "`“”")
 SPLIT_ONE_IN = 2
 
 
@@ -100,6 +102,10 @@ def with_keys(output: str, keys: list[str], other: str) -> str:
     return output
 
 
+def without_text_marks(arguments: Any) -> Any:
+    return json.loads(json.dumps(arguments, ensure_ascii=False).translate(TEXT_MARKS))
+
+
 def outputs(format: str) -> Iterator[tuple[str, dict[str, Any], str]]:
     """What is changed, the arguments that are meant, and the output."""
     own = quote_of(format)
@@ -147,9 +153,9 @@ def attempt(
     complete = [json.loads(call.arguments) for call in message.tool_calls if call.is_complete]
     if len(message.tool_calls) > 1:
         problem = "two calls"
-    elif complete and complete != [arguments]:
+    elif complete and without_text_marks(complete) != [arguments]:
         texts = [*strings_of(complete[0]), *keys_of(complete[0])]
-        is_quoted = any(str(text)[:1] in set("'\"`“") or str(text)[-1:] in set("'\"`”") for text in texts)
+        is_quoted = any(str(text)[:1] in set("'\"") or str(text)[-1:] in set("'\"") for text in texts)
         problem = "complete with a quote inside" if is_quoted else "complete and changed"
     if problem:
         name = kind.split(",", maxsplit=1)[0]
