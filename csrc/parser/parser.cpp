@@ -478,7 +478,8 @@ bool Parser::read_stray_token(Symbol symbol, std::string_view literal) {
   if (at.has_mention || at.headed == Place::Headed::for_user ||
       core_.cursor.would_continue_at(symbol))
     return false;
-  if (!core_.format().is_marker(literal)) return false;
+  // Quoted text is kept to the letter.
+  if (!core_.format().is_marker(literal) || core_.is_quoted(literal)) return false;
   core_.cursor.flush([this](std::string_view text) { release(text); });
   drop_stray(literal);
   return true;

@@ -64,8 +64,10 @@ bool TrialReader::is_mention(const MarkerCursor::Found& match) const {
   const bool closes_nothing =
       (role == Role::call_close || role == Role::section_close) && !core_.closes_something();
   const bool is_spelled = (is_plain || role == Role::reasoning_open) && !match.marker->has_token;
-  if ((closes_nothing || is_spelled) && !core_.trial.is_on() && core_.is_in_code(match.text))
-    return true;
+  if (!core_.trial.is_on()) {
+    if (closes_nothing && core_.is_quoted(match.text)) return true;
+    if (is_spelled && core_.is_in_code(match.text)) return true;
+  }
   const bool is_amid_reasoning = at_.state == State::reasoning && !at_.reasoning_is_empty;
   if (role == Role::reasoning_open) {
     if (at_.state == State::reasoning) return is_amid_reasoning;  // no nesting
@@ -185,6 +187,7 @@ void TrialReader::read_as_mention() {
   drop();
   trial.replays_quote = trial.quotes;
   if (trial.quotes) {
+    at_.has_mention = true;
     if (!trial.marker().empty())
       at_.line = trial.marker().back() == '\n' ? Line::begin : Line::inside;
     parser_.release(trial.marker());
