@@ -41,7 +41,7 @@ void Quotes::put(char byte) {
     }
     end_run(byte);
   }
-  if (byte == '\n') return begin_line();
+  if (byte == '\n') return end_line();
   switch (phase_) {
     case Phase::bullet:
       if (is_decimal(mark_) && is_decimal(byte) && run_ < kMostDigits) {
@@ -53,11 +53,15 @@ void Quotes::put(char byte) {
         return;
       }
       if (!is_blank_in_line(byte) || is_decimal(mark_)) return be_text();
-      is_item_ = true;
+      is_item_ = is_in_list_ = true;
       phase_ = Phase::prefix;
       return;
     case Phase::prefix:
-      if (is_blank_in_line(byte)) return;
+      if (is_blank_in_line(byte)) {
+        if (is_in_list_) indent_ = std::min<std::uint8_t>(indent_ + 1, kItemIndent);
+        return;
+      }
+      is_item_ |= continues_item();
       if (byte == '`' || byte == '~') return begin_run(byte);
       if (byte == '>') {
         is_item_ = true;
@@ -101,16 +105,21 @@ void Quotes::put(char byte) {
 
 void Quotes::pass_over(PassedLine line) {
   if (line == PassedLine::none) return;
-  begin_line();
+  end_line();
   if (line == PassedLine::text) be_text();
 }
 
-void Quotes::begin_line() {
+void Quotes::end_line() {
   // A bullet alone is prose: `---`, `*`.
   has_prose_ |= phase_ == Phase::bullet;
+  if (phase_ == Phase::prefix) {
+    ticks_ = 0;  // a blank line
+  } else if (fence_ == 0) {
+    is_in_list_ = is_item_;
+  }
   phase_ = Phase::prefix;
-  ticks_ = 0;
   is_item_ = false;
+  indent_ = 0;
 }
 
 void Quotes::begin_run(char byte) {
@@ -153,6 +162,19 @@ bool Quotes::is_in_code() const {
   return next.fence_ != 0 || next.ticks_ != 0;
 }
 
-bool Quotes::is_quoting() const { return is_item_ || is_in_code(); }
+bool Quotes::precedes_prose(std::string_view text) const {
+  Quotes next = *this;
+  bool has_ended = false;
+  std::size_t i = 0;
+  for (; i < text.size() && !has_ended; ++i) {
+    next.expect_no_prose();
+    next.put(text[i]);
+    has_ended = next.phase_ != Phase::prefix && !next.is_quoting();
+  }
+  next.put(text.substr(i));
+  return has_ended && next.has_prose_;
+}
+
+bool Quotes::is_quoting() const { return is_item_ || continues_item() || is_in_code(); }
 
 }  // namespace unspool

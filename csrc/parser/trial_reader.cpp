@@ -267,13 +267,19 @@ void TrialReader::finish(FinishReason reason) {
 
 void TrialReader::decide(FinishReason reason) {
   const bool stopped = ended_itself(reason);
-  if (core_.trial.quotes && at_.state == State::fence) core_.release_raw();
+  if (core_.trial.quotes) {
+    // What follows a quoted call that lacks its closer decides too.
+    call_.settle_end(false);
+    if (at_.state == State::fence) core_.release_raw();
+    if (core_.trial.outcome != Outcome::open) return act();
+  }
   if (at_.state == State::content) {
     // The beginning of a marker that will not come is text, and may decide.
     flush_cursor();
     if (core_.trial.outcome != Outcome::open) return act();
     if (!core_.trial.is_on()) return;  // the held text has decided it
   }
+  if (stopped && core_.is_quoting() && has_unquoted_prose()) return read_as_mention();
   if (core_.trial.follows_call || core_.has_quoted()) return core_.settle_trial();
   if (core_.has_rehearsed()) {
     // A cut does not show how the reasoning would have continued.
@@ -289,6 +295,14 @@ void TrialReader::decide(FinishReason reason) {
     core_.enter(State::content);  // the call has ended
   }
   core_.settle_trial();
+}
+
+// Whether a call that does not end has taken the end of its quote for arguments.
+bool TrialReader::has_unquoted_prose() const {
+  if (!at_.is_in_call() && at_.state != State::malformed) return false;
+  Quotes quotes = core_.trial.start().place.quotes;
+  quotes.put(core_.trial.start().place.space);
+  return quotes.precedes_prose(core_.trial.text());
 }
 
 // Whether the marker on trial was a mention, now that the input ends.

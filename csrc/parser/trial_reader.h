@@ -44,6 +44,7 @@ class TrialReader : RegionReader {
   void read_again(std::string_view input, const std::vector<Trial::Piece>& pieces);
   void read_as_empty();
   void read_as_rehearsal(std::string_view rest);
+  bool has_unquoted_prose() const;
   bool ends_as_mention(bool stopped);
 
   HeaderReader& header_;
