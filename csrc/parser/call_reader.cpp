@@ -359,6 +359,7 @@ bool CallReader::begin_call(std::string_view name, std::string_view id) {
       core_.call().is(BodyKind::xml_parameters) || core_.call().is(BodyKind::xml_elements);
   awaits_body_ = is_tagged && core_.trial.is_amid_text();
   if (!core_.waits_for_more() && !awaits_body_) core_.settle_trial();
+  if (core_.trial.is_on()) core_.trial.call_at = core_.trial.input().size();
   // Before the text: events of a call come after its announcement.
   core_.calls.begin(name, id, schema, core_.token_end, core_.events());
   core_.put_call_text(Fate::marker, std::string_view(core_.raw).substr(0, opener_bytes_));

@@ -104,6 +104,8 @@ class CallReader : RegionReader, CallSink, CallReaderState {
   /// Ends a call that waits for its closer. Text before the closer makes it malformed; without a
   /// closer, the call is complete, and the text is content.
   void settle_end(bool is_closed);
+  /// Whether the call would be whole if the output ended here.
+  bool is_whole() const;
   /// Ends the call at the end of the output.
   void finish(FinishReason reason);
   /// Discards the call when the parser goes back.

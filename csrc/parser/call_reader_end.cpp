@@ -20,6 +20,19 @@ namespace {
 // Longer text is not looked at for the beginning of a list's next call.
 constexpr std::size_t kMaxBeginning = 256;
 
+/// Drops what a body writes.
+class NoSink final : public CallSink {
+ public:
+  explicit NoSink(const ToolSchemas* tools) : tools_(tools) {}
+  bool begin_call(std::string_view, std::string_view) override { return true; }
+  void put_arguments(std::string_view) override {}
+  void end_call() override {}
+  const ToolSchemas* tools() const override { return tools_; }
+
+ private:
+  const ToolSchemas* tools_;
+};
+
 }  // namespace
 
 // The body has ended, with its closer or before it.
@@ -261,6 +274,13 @@ void CallReader::reset() {
   opener_bytes_ = 0;
   has_called_ = awaits_body_ = section_is_malformed_ = false;
   pending_text_.clear();
+}
+
+bool CallReader::is_whole() const {
+  CallBody body = body_;
+  body->link(nullptr);
+  NoSink sink(tools());
+  return core_.calls.is_open() && body->may_end_here(sink);
 }
 
 void CallReader::finish(FinishReason reason) {

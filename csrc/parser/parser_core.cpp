@@ -455,7 +455,7 @@ void ParserCore::begin_trial(std::string_view marker, bool is_token) {
   const std::uint64_t begin_at =
       audited + waiting + (audit_trail_ ? audit_trail_->ignored_bytes(waiting) : 0);
   at.quotes.expect_no_prose();
-  trial.rehearsed_bytes = 0;
+  trial.rehearsed_bytes = trial.call_at = 0;
   trial.has_call_markup = false;
   trial.begin(marker, is_token, {at, calls.place(), audited, begin_at});
   events_ = &trial.events();

@@ -111,10 +111,10 @@ void Place::visit(Archive& archive) {
 void Trial::visit(Archive& archive) {
   archive(is_on_, number_);
   if (!is_on_) return;  // the next trial sets all of this
-  archive.scratch(outcome, problem, replay_left, replays_quote);
+  archive.scratch(outcome, problem, replay_left, replays_quote, has_read_rest);
   if (!kept_) kept_ = std::make_unique<Kept>();
   archive(is_amid_line, tries_call, opens_section, is_word, quotes, is_quoted, follows_call,
-          has_call_markup, rehearsed_bytes, *kept_);
+          has_call_markup, rehearsed_bytes, call_at, *kept_);
 }
 
 void Trial::Kept::visit(Archive& archive) {

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "parser/call_writer.h"
@@ -52,6 +53,7 @@ class Trial {
   bool is_quoted = false;  // the last call, if the marker is
   bool has_call_markup = false;
   std::size_t rehearsed_bytes = 0;  // of reasoning after a rehearsed call
+  std::size_t call_at = 0;          // where the last call begins in the input
   Outcome outcome = Outcome::open;
   const char* problem = "";  // why the outcome is malformed
   void fail(const char* why) {
@@ -61,6 +63,7 @@ class Trial {
   // After the trial was dropped:
   std::size_t replay_left = 0;  // of the input that is read again
   bool replays_quote = false;   // and it is an example
+  bool has_read_rest = false;   // what followed a rehearsal that swallowed it has been read
 
   /// A run of text, or one token that the format matches by id.
   struct Piece {
@@ -81,6 +84,22 @@ class Trial {
     kept_->is_token = is_token;
     ++number_;
     is_on_ = true;
+  }
+  /// Takes off the input from `begin` on.
+  std::pair<std::string, std::vector<Piece>> take_rest(std::size_t begin) {
+    std::string rest = kept_->input.substr(begin);
+    kept_->input.resize(begin);
+    std::vector<Piece>& pieces = kept_->pieces;
+    std::vector<Piece> rest_pieces;
+    for (Piece piece : pieces) {
+      if (piece.end <= begin) continue;
+      piece.begin = std::max(piece.begin, begin) - begin;
+      piece.end -= begin;
+      rest_pieces.push_back(piece);
+    }
+    while (!pieces.empty() && pieces.back().begin >= begin) pieces.pop_back();
+    if (!pieces.empty()) pieces.back().end = std::min(pieces.back().end, begin);
+    return {std::move(rest), std::move(rest_pieces)};
   }
   /// Ends the trial; its data stays until `forget`.
   void end() { is_on_ = false; }

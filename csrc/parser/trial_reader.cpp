@@ -214,10 +214,11 @@ void TrialReader::read_as_malformed() {
   read_again(input, pieces);
 }
 
-void TrialReader::read_again(std::string_view input, const std::vector<Trial::Piece>& pieces) {
+void TrialReader::read_again(std::string_view input, const std::vector<Trial::Piece>& pieces,
+                             bool is_text) {
   Trial& trial = core_.trial;
   const std::uint64_t token_end = core_.token_end;
-  trial.replay_left = input.size();
+  trial.replay_left = is_text ? input.size() : 0;
   for (const Trial::Piece& piece : pieces) {
     const std::string_view text = input.substr(piece.begin, piece.end - piece.begin);
     // Events of text that is read again have the spans of the first reading.
@@ -225,7 +226,7 @@ void TrialReader::read_again(std::string_view input, const std::vector<Trial::Pi
     if (piece.symbol == Trial::kText) {
       parser_.read_text(text);
     } else if (piece.symbol == Trial::kSpecial) {
-      trial.replay_left -= text.size();
+      trial.replay_left -= std::min(trial.replay_left, text.size());
       parser_.read_special(text);
     } else {
       parser_.read_token(piece.symbol, text);
@@ -260,6 +261,47 @@ void TrialReader::read_as_rehearsal(std::string_view rest) {
   core_.release_reasoning(core_.drop_skipped(text));
 }
 
+// The output ends in a call on trial that holds the reasoning's closer: the rehearsal was never
+// finished, and has taken the answer for its own. At most once per output, so that the cost stays
+// linear.
+bool TrialReader::read_as_cut_rehearsal() {
+  Trial& trial = core_.trial;
+  if (trial.has_read_rest || call_.is_whole()) return false;
+  const std::size_t end = find_closer_in_call();
+  if (trial.closer().marker == nullptr) return false;
+  const MarkerCursor::Found closer = std::exchange(trial.closer(), {});
+  const auto [rest, pieces] = trial.take_rest(end);
+  trial.has_read_rest = true;
+  read_as_rehearsal(closer.text);
+  parser_.on_marker(closer);
+  read_again(rest, pieces, false);
+  return true;
+}
+
+// Finds the first closer of the reasoning in the last call, and returns where it ends.
+std::size_t TrialReader::find_closer_in_call() {
+  Trial& trial = core_.trial;
+  const auto drop = [](std::string_view) {};
+  MarkerCursor cursor;
+  cursor.reset(&core_.markers().reasoning);
+  for (const Trial::Piece& piece : trial.pieces()) {
+    if (piece.symbol == Trial::kSpecial) cursor.restart();
+    if (piece.symbol == Trial::kSpecial || piece.end <= trial.call_at) continue;
+    for (std::size_t at = piece.begin; at < piece.end;) {
+      const std::string_view text = trial.input().substr(at, piece.end - at);
+      const MarkerCursor::Found found = piece.symbol == Trial::kText
+                                            ? cursor.put(text, drop)
+                                            : cursor.put_token(piece.symbol, text, drop);
+      at += found.consumed;
+      if (found.marker == nullptr) continue;
+      if (static_cast<Role>(found.marker->role) != Role::reasoning_close) continue;
+      trial.closer() = found;
+      return at;
+    }
+  }
+  return 0;
+}
+
 void TrialReader::finish(FinishReason reason) {
   decide(reason);
   core_.trial.forget();
@@ -281,6 +323,7 @@ void TrialReader::decide(FinishReason reason) {
   }
   if (stopped && core_.is_quoting() && has_unquoted_prose()) return read_as_mention();
   if (core_.trial.follows_call || core_.has_quoted()) return core_.settle_trial();
+  if (stopped && core_.has_rehearsed() && at_.is_in_call() && read_as_cut_rehearsal()) return;
   if (core_.has_rehearsed()) {
     // A cut does not show how the reasoning would have continued.
     // Nothing followed the call, or the model stopped without closing the reasoning: the call

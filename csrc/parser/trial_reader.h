@@ -41,10 +41,14 @@ class TrialReader : RegionReader {
   void read_as_mention();
   bool is_closed(const MarkerCursor::Found& match);
   void read_as_malformed();
-  void read_again(std::string_view input, const std::vector<Trial::Piece>& pieces);
+  /// `is_text`: its openers are text, not only what has been one already.
+  void read_again(std::string_view input, const std::vector<Trial::Piece>& pieces,
+                  bool is_text = true);
   void read_as_empty();
   void read_as_rehearsal(std::string_view rest);
   bool has_unquoted_prose() const;
+  bool read_as_cut_rehearsal();
+  std::size_t find_closer_in_call();
   bool ends_as_mention(bool stopped);
 
   HeaderReader& header_;

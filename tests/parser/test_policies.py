@@ -139,6 +139,22 @@ def test_a_call_that_is_rehearsed_stays_reasoning_whatever_becomes_of_calls() ->
         assert (message.content, message.dropped) == ("No.", ())
 
 
+def test_a_rehearsal_that_is_cut_off_takes_no_answer_with_it() -> None:
+    begun = "One <seed:tool_call><function=known></function></seed:tool_call>, and <seed:tool_call><function=known>"
+    reasoning = begun + "<parameter=a>x"
+    message = parse_every_way(f"<seed:think>{reasoning}</seed:think>Two </seed:think> four.", "seed_oss")
+    assert (message.reasoning, message.tool_calls) == (reasoning, ())
+    assert message.content == "Two </seed:think> four."
+
+
+@pytest.mark.parametrize("closers", ["</parameter></function></seed:tool_call>", "</parameter></function>"])
+def test_a_call_in_the_reasoning_may_quote_its_closer(closers: str) -> None:
+    call = "<seed:tool_call><function=known><parameter=a>print('</seed:think>')" + closers
+    message = parse_every_way(f"<seed:think>I call.{call}", "seed_oss")
+    assert (message.reasoning, message.content) == ("I call.", "")
+    assert [call.args for call in message.tool_calls] == [{"a": "print('</seed:think>')"}]
+
+
 TEMPLATE = {
     "start_anchor": "<|im_start|>assistant\n",
     "fields": {
