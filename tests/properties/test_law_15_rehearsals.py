@@ -1,6 +1,6 @@
 """Law 15: a rehearsal is not a call. Calls stand in reasoning that goes on, closes, and is followed by the answer.
 
-With `tool_calls_in_reasoning="end"` they are calls; even so the answer is not lost.
+With `tool_calls_in_reasoning="end"`, the default of a few families, they are calls; even so the answer is not lost.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LAST = "So I answer."
 AT_ONCE = "the closer at once"  # no prose between the last rehearsal and the closer
 SPLIT_ONE_IN = 4
 CASES_ONE_IN = 2
-OPTIONS: tuple[dict[str, Any], ...] = ({}, {"tool_calls_in_reasoning": "end"})
+POLICIES = ("auto", "end")
 
 
 def rehearsed(format: str) -> Iterator[tuple[Case, str]]:
@@ -49,9 +49,11 @@ def trials(format: str, thorough: bool) -> Iterator[Trial]:
                     seed = (format, str(source), count, kind, mode)
                     if source.input and not (thorough or is_drawn(CASES_ONE_IN, *seed)):
                         continue
-                    for option in OPTIONS:
+                    for policy in POLICIES:
+                        options = {} if policy == facts.tool_calls else {"tool_calls_in_reasoning": policy}
+                        is_call = policy == "end"
                         yield from attempt(
-                            format, source, text, count, kind, sentence, mode, option, thorough
+                            format, source, text, count, kind, sentence, mode, options, is_call, thorough
                         )
 
 
@@ -64,6 +66,7 @@ def attempt(
     sentence: str,
     mode: Mode,
     options: dict[str, Any],
+    is_call: bool,
     thorough: bool,
 ) -> Iterator[Trial]:
     text = quotable(format, mode, text)
@@ -80,7 +83,7 @@ def attempt(
     case = Case(format, f"{count} of {source}", output, tools=tools)
     message = read(case, output, mode, **options)
     problem = (
-        what_is_lost(message) if options else what_is_wrong(message, said.replace(SPELLED, ""))
+        what_is_lost(message) if is_call else what_is_wrong(message, said.replace(SPELLED, ""))
     ) or untold(message, output)
     if not problem and (thorough or is_drawn(SPLIT_ONE_IN, format, str(source), count, kind, mode)):
         bytewise = read(case, output, mode, whole=False, **options)
