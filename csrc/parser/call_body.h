@@ -31,6 +31,19 @@ class NoBody final : public Body {
   void visit(Archive&) override {}
 };
 
+/// Drops what a body writes.
+class NoSink final : public CallSink {
+ public:
+  explicit NoSink(const ToolSchemas* tools) : tools_(tools) {}
+  bool begin_call(std::string_view, std::string_view) override { return true; }
+  void put_arguments(std::string_view) override {}
+  void end_call() override {}
+  const ToolSchemas* tools() const override { return tools_; }
+
+ private:
+  const ToolSchemas* tools_;
+};
+
 class CallBody {
  public:
   void begin(std::unique_ptr<Body> body) { body_ = std::move(body); }

@@ -378,6 +378,11 @@ bool CallReader::begin_call(std::string_view name, std::string_view id) {
 }
 
 std::size_t CallReader::read_body(std::string_view text) {
+  if (holds_answer_) [[unlikely]] {
+    return hold({text}) ? text.size() : 0;
+  }
+  const MarkerCursor::Found closer = find_reasoning_closer({text});
+  text = text.substr(0, closer.consumed);
   is_announced_ = core_.calls.is_open();
   if (!is_announced_) {
     const std::size_t limit = core_.options().limits.max_held_bytes;
@@ -395,10 +400,15 @@ std::size_t CallReader::read_body(std::string_view text) {
   const BodyResult result = body_->put(text, *this);
   if (core_.options().repair) look_for_closer(text.substr(0, result.consumed));
   on_body(result, text);
+  if (closer.marker != nullptr && result.status == ScanStatus::more) hold_answer();
   return result.consumed;
 }
 
 bool CallReader::read_token_in_body(Symbol symbol, std::string_view literal) {
+  if (holds_answer_) [[unlikely]] {
+    return hold({literal, symbol});
+  }
+  const MarkerCursor::Found closer = find_reasoning_closer({literal, symbol});
   is_announced_ = core_.calls.is_open();
   if (core_.labels) core_.labels->marks().begin_put(body_bytes());
   const BodyResult result = body_->put_token(symbol, literal, *this);
@@ -407,6 +417,7 @@ bool CallReader::read_token_in_body(Symbol symbol, std::string_view literal) {
   // The body ended within the token: the rest follows what was read again.
   if (result.consumed > 0 && result.consumed < literal.size())
     read_again(literal.substr(result.consumed));
+  if (closer.marker != nullptr && result.status == ScanStatus::more) hold_answer();
   // If the trial is decided, the token is read again with the rest.
   return result.consumed > 0 || core_.trial.outcome != Outcome::open;
 }
@@ -449,12 +460,103 @@ void CallReader::on_body(const BodyResult& result, std::string_view text) {
   core_.tries = tries;
 }
 
-bool CallReader::decide() {
+// The reasoning's closer, and the text up to it; without one, all of the text.
+MarkerCursor::Found CallReader::find_reasoning_closer(const Letter& run) {
+  MarkerCursor::Found found{nullptr, 0, {}};
+  // Also before the call is certain: that may come within the text.
+  if (at_.reasoning_is_cut && !has_reasoning_closer_) {
+    const auto drop = [](std::string_view) {};
+    while (found.consumed < run.text.size()) {
+      const std::string_view text = run.text.substr(found.consumed);
+      const std::size_t before = found.consumed;
+      found = run.symbol == 0 ? reasoning_closer_.put(text, drop)
+                              : reasoning_closer_.put_token(run.symbol, text, drop);
+      found.consumed += before;
+      if (found.marker == nullptr) break;
+      if (static_cast<Role>(found.marker->role) == Role::reasoning_close) return found;
+    }
+  }
+  return {nullptr, run.text.size(), {}};
+}
+
+void CallReader::hold_answer() {
+  if (at_.state != State::body || !may_hold_answer()) return;
+  has_reasoning_closer_ = holds_answer_ = true;
+}
+
+// Whether the text is held; otherwise it is known now where it belongs.
+bool CallReader::hold(const Letter& run) {
+  const BodyResult result = put_in_copy(run);
+  const std::size_t size = answer_.size() + run.text.size();
+  const bool is_too_long = size > core_.options().limits.max_held_bytes;
+  if (result.status == ScanStatus::more && !is_too_long) {
+    answer_.put(run);
+    return true;
+  }
+  result.status == ScanStatus::failed ? read_answer() : read_answer_in_call();
+  return false;
+}
+
+BodyResult CallReader::put_in_copy(const Letter& run) {
+  NoSink sink(tools());
+  const auto put = [&](const Letter& letter) {
+    return letter.symbol == 0 ? copy_->put(letter.text, sink)
+                              : copy_->put_token(letter.symbol, letter.text, sink);
+  };
+  if (!copy_.is_begun()) {
+    copy_ = body_;
+    copy_->link(nullptr);
+    for (std::size_t i = 0; i < answer_.size(); i += answer_.at(i).text.size()) put(answer_.at(i));
+  }
+  return put(run);
+}
+
+void CallReader::read_answer_in_call() {
+  if (!std::exchange(holds_answer_, false)) return;
+  copy_.reset();
+  parser_.read_again(std::exchange(answer_, {}));
+}
+
+// The call was a rehearsal that was cut off: it ends at the reasoning's closer. What its body holds
+// may be other calls, and the closer too.
+void CallReader::read_answer() {
+  holds_answer_ = false;
+  copy_.reset();
+  const Letters answer = std::exchange(answer_, {});
+  if (body_->is_undecided()) decide_body();
+  if (holds_answer_) return answer_.put(answer);  // a call in the body's text holds the closer
+  if (at_.state == State::body) end_at_reasoning_closer();
+  parser_.read_again(answer);
+}
+
+void CallReader::end_at_reasoning_closer() {
+  body_->end(*this);
+  put_text(std::exchange(pending_text_, {}));
+  core_.calls.settle_end(core_.token_end, core_.events());
+  if (core_.calls.is_open()) end_call(CallStatus::incomplete);
+  core_.raw.clear();
+  body_.reset();
+  at_.reasoning_is_cut = at_.in_section = at_.closer_pending = at_.closer_is_calls = false;
+  at_.may_chain = false;
+  core_.after_markup(core_.program().reasoning->close.after);
+}
+
+bool CallReader::decide(FinishReason reason) {
+  if (holds_answer_) {
+    NoSink sink(tools());
+    const bool is_whole = put_in_copy({}).status == ScanStatus::done || copy_->may_end_here(sink);
+    ended_itself(reason) && !is_whole ? read_answer() : read_answer_in_call();
+    return true;
+  }
   if (at_.state != State::body || !body_->is_undecided()) return false;
+  decide_body();
+  return true;
+}
+
+void CallReader::decide_body() {
   is_announced_ = core_.calls.is_open();
   if (core_.labels) core_.labels->marks().begin_put(body_bytes());
   on_body(body_->decide(core_.echo.begins(pending_text_), *this), {});
-  return true;
 }
 
 // A string that the output cuts off, and that holds the closer, has lost its own quote.
@@ -517,9 +619,10 @@ void CallReader::put_body_text(const BodyResult& result, std::string_view read,
 }
 
 Rest CallReader::rest() const {
-  if (!core_.calls.is_open() || core_.keeps_call_text()) return {};
+  if (!core_.calls.is_open() || core_.keeps_call_text() || holds_answer_) return {};
   const BodyRest body = body_->rest();
   Rest rest = core_.calls.rest(body.stops);
+  if (may_hold_answer()) rest.stops |= reasoning_closer_.stops();
   rest.escapes = body.escapes;
   rest.holds_line_break = body.holds_line_break;
   return rest;
@@ -531,9 +634,13 @@ void CallReader::add_held(Held& out, bool as_text) const {
     return out.add(core_.call().is_tentative() ? HeldReason::call : HeldReason::name, core_.raw);
   }
   // For a call that a filter turns into text: its arguments are not held as such.
-  if (as_text) return out.add(HeldReason::closing_tag, pending_text_);
+  if (as_text) {
+    out.add(HeldReason::closing_tag, pending_text_);
+    return out.add(HeldReason::call, answer_.text());
+  }
   core_.calls.add_held(out);
   body_->add_held(out);
+  out.add(HeldReason::call, answer_.text());
 }
 
 }  // namespace unspool

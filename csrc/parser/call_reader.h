@@ -30,6 +30,8 @@
 #include "parser/call_body.h"
 #include "parser/region_reader.h"
 #include "text/archive.h"
+#include "text/letters.h"
+#include "text/marker_set.h"
 
 namespace unspool {
 
@@ -54,15 +56,25 @@ class CallReaderState {
   const char* problem_ = "";
   std::string name_;
   std::string pending_text_;  // read by the body, but possibly not the call's
+  // A call that has cut the reasoning may be a rehearsal. If the reasoning's closer comes in it,
+  // what follows is held until a copy of the body has read whether the call ends.
+  MarkerCursor reasoning_closer_;
+  bool has_reasoning_closer_ = false;  // it has come in this call
+  bool holds_answer_ = false;
+  Letters answer_;
+  CallBody copy_;
 };
 
 class CallReader : RegionReader, CallSink, CallReaderState {
  public:
-  CallReader(ParserCore& core, Dispatcher& parser) : RegionReader(core, parser) {}
+  CallReader(ParserCore& core, Dispatcher& parser) : RegionReader(core, parser) {
+    reasoning_closer_.reset(&core.markers().reasoning);
+  }
   /// A copy for a copy of the parser.
   CallReader(const CallReader& other, ParserCore& core, Dispatcher& parser)
       : RegionReader(core, parser), CallReaderState(other) {
     body_->link(core.marks());
+    copy_.reset();  // made again from the body
   }
 
   // The beginnings of a call:
@@ -100,7 +112,11 @@ class CallReader : RegionReader, CallSink, CallReaderState {
   void on_malformed_end(const MarkerCursor::Found& match);
 
   /// The output ends: decides how the last text of the body is read; false if that is certain.
-  bool decide();
+  bool decide(FinishReason reason);
+  /// What follows the reasoning's closer is the call's.
+  void read_answer_in_call();
+  /// Text has passed by the body.
+  void pass_over() { reasoning_closer_.restart(); }
   /// Ends a call that waits for its closer. Text before the closer makes it malformed; without a
   /// closer, the call is complete, and the text is content.
   void settle_end(bool is_closed);
@@ -124,7 +140,9 @@ class CallReader : RegionReader, CallSink, CallReaderState {
   std::string_view after_opener() const {
     return std::string_view(core_.raw).substr(opener_bytes_);
   }
-  std::size_t pending_bytes() const { return may_pend() ? pending_text_.size() : core_.raw.size(); }
+  std::size_t pending_bytes() const {
+    return (may_pend() ? pending_text_.size() : core_.raw.size()) + answer_.size();
+  }
   Rest rest() const;
   void add_held(Held& out, bool as_text) const;
 
@@ -167,7 +185,8 @@ class CallReader : RegionReader, CallSink, CallReaderState {
   bool may_end_at_brace(std::string_view text) const;
   void make_call_body(std::string_view name, bool in_parameter) {
     body_call_ = at_.call;
-    has_called_ = follows_fault_ = holds_closer_ = false;
+    has_called_ = follows_fault_ = holds_closer_ = has_reasoning_closer_ = false;
+    reasoning_closer_.reset(&core_.markers().reasoning);
     closer_read_ = 0;
     build_body(name, in_parameter);
   }
@@ -179,6 +198,17 @@ class CallReader : RegionReader, CallSink, CallReaderState {
   void label_name(std::string_view name);
   std::size_t body_bytes() const;
   void look_for_closer(std::string_view text);
+  bool may_hold_answer() const {
+    return at_.reasoning_is_cut && !has_reasoning_closer_ && !core_.trial.is_on() &&
+           core_.calls.is_open();
+  }
+  MarkerCursor::Found find_reasoning_closer(const Letter& run);
+  void hold_answer();
+  bool hold(const Letter& run);
+  BodyResult put_in_copy(const Letter& run);
+  void read_answer();
+  void end_at_reasoning_closer();
+  void decide_body();
   void put_body_text(const BodyResult& result, std::string_view read, std::size_t unread);
   void end_body(const BodyResult& result);
   void on_failure(const char* problem, const Letters& unread);

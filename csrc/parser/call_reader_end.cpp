@@ -20,19 +20,6 @@ namespace {
 // Longer text is not looked at for the beginning of a list's next call.
 constexpr std::size_t kMaxBeginning = 256;
 
-/// Drops what a body writes.
-class NoSink final : public CallSink {
- public:
-  explicit NoSink(const ToolSchemas* tools) : tools_(tools) {}
-  bool begin_call(std::string_view, std::string_view) override { return true; }
-  void put_arguments(std::string_view) override {}
-  void end_call() override {}
-  const ToolSchemas* tools() const override { return tools_; }
-
- private:
-  const ToolSchemas* tools_;
-};
-
 }  // namespace
 
 // The body has ended, with its closer or before it.
@@ -270,8 +257,11 @@ void CallReader::on_malformed_end(const MarkerCursor::Found& match) {
 
 void CallReader::reset() {
   body_.reset();
+  copy_.reset();
+  answer_.clear();
   name_.clear();
   opener_bytes_ = 0;
+  holds_answer_ = false;
   has_called_ = awaits_body_ = section_is_malformed_ = false;
   pending_text_.clear();
 }

@@ -159,7 +159,10 @@ void Parser::hear(PassedLine before, std::string_view text, Rest& rest) {
 }
 
 void Parser::pass_over(const Passed& passed) {
-  if (core_.at.state == State::body) return core_.calls.pass_over(passed.room);
+  if (core_.at.state == State::body) {
+    call_.pass_over();
+    return core_.calls.pass_over(passed.room);
+  }
   core_.cursor.restart();  // what it held was text
   core_.at.last_byte = passed.last_byte;
   if (!core_.minds_quotes() || core_.at.state != State::content) return;
@@ -302,6 +305,7 @@ void Parser::read_letter(Symbol symbol, std::string_view literal) {
 void Parser::read_special(std::string_view text) {
   Place& at = core_.at;
   echo_.give_up();
+  call_.read_answer_in_call();
   if (!reads_special()) {
     // It separates the text before and after it, and is part of neither.
     if (at.state == State::fence) core_.release_raw();
@@ -572,7 +576,7 @@ void Parser::finish(FinishReason reason, std::uint64_t token_end, Events& out) {
     echo_.give_up();
     if (core_.trial.is_on()) trial_.finish(reason);
     call_.settle_end(false);
-  } while (call_.decide() || core_.trial.is_on());
+  } while (call_.decide(reason) || core_.trial.is_on());
   switch (core_.at.state) {
     case State::fence: core_.release_raw(); break;
     case State::markup: header_.finish(!ended_itself(reason)); break;

@@ -149,6 +149,12 @@ void CallReader::visit(Archive& archive) {
           awaits_body_);
   archive(has_closer_, malformed_is_empty_, section_is_malformed_, follows_fault_, holds_closer_,
           closer_read_, name_, pending_text_, body_call_);
+  archive(has_reasoning_closer_, holds_answer_, answer_);
+  archive.expect(holds_answer_ ? at_.state == State::body && core_.program().reasoning
+                               : answer_.is_empty());
+  if (!body_.is_begun() || archive.is_reading())
+    reasoning_closer_.reset(&core_.markers().reasoning);
+  reasoning_closer_.visit(archive);
   archive.literal(problem_);
   const std::size_t openers = core_.format().openers().size();
   archive.expect(opener_ < std::max<std::size_t>(openers, 1));
@@ -159,6 +165,7 @@ void CallReader::visit(Archive& archive) {
   archive.expect(has_body || at_.state != State::body);
   if (archive.is_reading()) {
     body_.reset();
+    copy_.reset();
     if (has_body) {
       archive.expect(body_call_ < core_.program().calls.size());
       // The body of this kind of call, into which its state is read.
