@@ -544,7 +544,10 @@ void CallReader::end_at_reasoning_closer() {
 bool CallReader::decide(FinishReason reason) {
   if (holds_answer_) {
     NoSink sink(tools());
-    const bool is_whole = put_in_copy({}).status == ScanStatus::done || copy_->may_end_here(sink);
+    put_in_copy({});
+    const bool is_whole =
+        (copy_->is_undecided() && copy_->decide(false, sink).status == ScanStatus::done) ||
+        copy_->may_end_here(sink);
     ended_itself(reason) && !is_whole ? read_answer() : read_answer_in_call();
     return true;
   }
