@@ -485,6 +485,7 @@ bool Parser::read_stray_token(Symbol symbol, std::string_view literal) {
   // Quoted text is kept to the letter.
   if (!core_.format().is_marker(literal) || core_.is_quoted(literal)) return false;
   core_.cursor.flush([this](std::string_view text) { release(text); });
+  if (at.state == State::reasoning) core_.end_label();
   drop_stray(literal);
   return true;
 }
