@@ -7,9 +7,11 @@
 //
 // Everything from that markup on is held (`State::quoted`) until the value's own closer comes, or
 // the output or the limit ends. Then the text is the value's, or it is read again as damaged.
+#include <algorithm>
 #include <utility>
 
 #include "body/xml_parameters.h"
+#include "text/utf8.h"
 #include "text/white_space.h"
 
 namespace unspool {
@@ -33,10 +35,14 @@ void XmlParameters::give_up(const char* problem) {
 }
 
 std::size_t XmlParameters::read_quoted(const Letter& run) {
-  const auto found = find_marker(run, [this](std::string_view piece) {
+  // Up to the limit, whatever the chunks, and not amid a character.
+  std::size_t room = max_held_ + 1 - std::min(tail_.size(), max_held_);
+  while (room < run.text.size() && is_utf8_continuation(run.text[room])) ++room;
+  const Letter letter{run.symbol != 0 ? run.text : run.text.substr(0, room), run.symbol};
+  const auto found = find_marker(letter, [this](std::string_view piece) {
     if (!is_blank(piece)) quoted_.put_text();
   });
-  tail_.put({run.text.substr(0, found.consumed), run.symbol});
+  tail_.put({letter.text.substr(0, found.consumed), letter.symbol});
   pass(found.consumed);
   if (found.marker != nullptr) on_quoted(found);
   if (state_ == State::quoted && tail_.size() > max_held_) give_up_quoted();

@@ -379,6 +379,11 @@ bool CallReader::begin_call(std::string_view name, std::string_view id) {
 
 std::size_t CallReader::read_body(std::string_view text) {
   if (holds_answer_) [[unlikely]] {
+    // Up to the limit, whatever the chunks.
+    const std::size_t limit = core_.options().limits.max_held_bytes;
+    std::size_t room = limit + 1 - std::min(answer_.size(), limit);
+    while (room < text.size() && is_utf8_continuation(text[room])) ++room;
+    text = text.substr(0, room);
     return hold({text}) ? text.size() : 0;
   }
   const MarkerCursor::Found closer = find_reasoning_closer({text});
