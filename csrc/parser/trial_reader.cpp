@@ -154,6 +154,7 @@ void TrialReader::act_on(Outcome outcome) {
   if (outcome == Outcome::mention) return read_as_mention();
   if (outcome == Outcome::malformed) return read_as_malformed();
   if (outcome == Outcome::empty) return read_as_empty();
+  if (!core_.trial.is_on()) return;  // text that was read again has settled it
   if (outcome == Outcome::open && core_.waits_for_more() &&
       core_.trial.input().size() > core_.options().limits.max_held_bytes)
     return read_as_mention();
