@@ -184,7 +184,7 @@ void XmlParameters::on_tag(const MarkerCursor::Found& found) {
     repairs_ |= kMarkup;
     return value_.leave_out(found.text);
   }
-  if (role == Role::key_end && !has_text_) {
+  if (role == Role::key_end && is_token_ && !has_text_) {
     tail_.put(held_);
     return fail("a parameter's name does not end");
   }

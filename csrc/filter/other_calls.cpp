@@ -60,6 +60,7 @@ OtherCalls::OtherCalls(std::unique_ptr<EventParser> inner, std::shared_ptr<const
 std::unique_ptr<EventParser> OtherCalls::make_parser(Family family) const {
   ParserOptions options = options_;
   options.audit = true;  // shows which bytes are a call's
+  options.ends_whole_calls = true;
   return std::make_unique<Parser>(families_->format(family), options);
 }
 

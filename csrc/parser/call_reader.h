@@ -164,7 +164,9 @@ class CallReader : RegionReader, CallSink, CallReaderState {
 
   void end_whole() { core_.calls.end(repairs(), core_.token_end, core_.events()); }
   /// Whether text between the arguments and the call's closer is a fault of the call.
-  bool awaits_closer() const { return has_closer_ && !core_.call().is_tentative(); }
+  bool awaits_closer() const {
+    return has_closer_ && !core_.call().is_tentative() && !core_.options().ends_whole_calls;
+  }
   void end_call(CallStatus status) {
     core_.calls.end(status, repairs(), core_.token_end, core_.events());
   }

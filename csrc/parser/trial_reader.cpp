@@ -63,7 +63,7 @@ bool TrialReader::is_mention(const MarkerCursor::Found& match) const {
   // Code that names a marker.
   const bool closes_nothing =
       (role == Role::call_close || role == Role::section_close) && !core_.closes_something();
-  const bool is_spelled = (is_plain || role == Role::reasoning_open) && !match.marker->has_token;
+  const bool is_spelled = role == Role::reasoning_open && !match.marker->has_token;
   if (!core_.trial.is_on()) {
     if (closes_nothing && core_.is_quoted(match.text)) return true;
     if (is_spelled && core_.is_in_code(match.text)) return true;

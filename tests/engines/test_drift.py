@@ -10,8 +10,6 @@ from .drift import Family, answers_of, families
 
 #: Outputs that we do not read as they were meant, and why.
 WRONG = {
-    "code": "a marker is a token within a value, and ids say that it is a marker",
-    "qwen36-toolcall-closer-in-value": "a marker is a token within a value, and ids say that it is a marker",
     "qwen36-explains-tags": "an example on lines of its own is a call",
     "kimi2-no-call-wrapper": "calls of this family need their opener",
     "a fenced block, as V3 writes": "another family's call, which counts with `also=` alone",
@@ -25,8 +23,5 @@ def test_calls_are_those_that_were_meant(family: Family, tmp_path: Path) -> None
     wrong = {
         case.name: found[case.name][1] for case in family.cases if not found[case.name][1].is_right(case)
     }
-    expected = set(WRONG) & {case.name for case in family.cases} - (
-        {"code"} if family.format == "minimax_m2" else set()
-    )
-    assert set(wrong) == expected, wrong
+    assert set(wrong) == set(WRONG) & {case.name for case in family.cases}, wrong
     assert len(family.cases) - len(wrong) > len(own_right)

@@ -112,7 +112,8 @@ def test_replay_of_what_a_small_model_really_wrote(qwen: Any) -> None:
     ids = [73594, 2236, 198, 515, 220, 330, 606, 788, 330, 455, 69364, 756, 220, 330, 16370, 788, 341, 262,
            330, 8926, 788, 330, 52854, 16032, 756, 262, 330, 3843, 788, 330, 66, 40247, 698, 220, 456, 532,
            73594, 151645]  # fmt: skip
-    streamer = TokenStreamer(qwen.vocabulary, "json", TOOLS)
+    # Otherwise the fence makes it an example until the end, and its tokens count as content.
+    streamer = TokenStreamer(qwen.vocabulary, "json", TOOLS, calls_in_fences="call")
     for id in ids:
         streamer.put(id)
     message = streamer.finish()

@@ -117,7 +117,7 @@ def test_a_quoted_hole_of_an_object_is_a_fault(tmp_path: Path) -> None:
 def test_reasoning_that_the_sample_loses_is_a_fault(tmp_path: Path) -> None:
     text = GOOD.replace("\n[[example]]", 'reasoning = "<r>${reasoning}think"\n[[example]]')
     (fault,) = check_file(write(tmp_path, text))
-    assert "the reasoning 'I ' and the content '.think'" in fault, fault
+    assert "the reasoning 'I ' and the content '.'" in fault, fault
 
 
 def test_the_command(tmp_path: Path) -> None:
