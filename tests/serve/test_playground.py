@@ -111,8 +111,10 @@ def test_regions_are_the_text_and_steps_only_go_on(format: str) -> None:
             assert step["emitted"] <= step["end"]
             assert (step["held"] is None) or step["held"]["why"]
         named = "".join(region["text"] for region in answer["regions"] if region["kind"] == "name")
+        # A call that only the end of the output decides has no place of its own.
+        late = json.dumps(answer["steps"][-1])
         for name, _, _ in case.calls:
-            assert name in named or name not in case.input, case.name
+            assert name in named or name not in case.input or f'"{name}"' in late, case.name
 
 
 def test_regions_separate_names_and_arguments_from_what_is_around_them() -> None:
