@@ -57,8 +57,8 @@ struct ParserOptions {
   UnknownTools unknown_tools = UnknownTools::forward;
   CallsInFences calls_in_fences = CallsInFences::wait_and_see;
   WhiteSpace white_space = WhiteSpace::keep;
-  bool parallel_calls = true;  // false: only the first call is emitted; the others are reported
-  bool repair = false;         // accept almost-JSON, and close what was cut off
+  bool parallel_calls = true;     // false: only the first call is emitted; the others are reported
+  bool repair = false;            // accept almost-JSON, and close what was cut off
   bool ends_whole_calls = false;  // a call ends with its arguments; what follows is not awaited
   ParserLimits limits;
 };
