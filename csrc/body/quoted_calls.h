@@ -21,9 +21,12 @@ namespace unspool {
 
 class QuotedCalls {
  public:
-  /// `markers`: the quote, and the openers and closers of calls; null: nothing is followed.
-  void reset(const MarkerSet* markers) {
-    cursor_.reset(markers);
+  /// `markers`: the quote, and the openers and closers of calls.
+  explicit QuotedCalls(const MarkerSet& markers) { cursor_.reset(&markers); }
+
+  /// A string begins.
+  void clear() {
+    cursor_.restart();
     depth_ = 0;
     awaits_brace_ = has_opener_ = false;
   }
@@ -55,11 +58,7 @@ class QuotedCalls {
     }
   }
 
-  /// `markers`: as in `reset`, which need not have been called.
-  void visit(Archive& archive, const MarkerSet* markers) {
-    if (archive.is_reading()) cursor_.reset(markers);
-    archive(cursor_, depth_, awaits_brace_, has_opener_);
-  }
+  void visit(Archive& archive) { archive(cursor_, depth_, awaits_brace_, has_opener_); }
 
  private:
   void look_for_brace(std::string_view text) {

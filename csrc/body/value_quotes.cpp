@@ -144,7 +144,7 @@ void ValueReader::on_quote(std::size_t begin, std::size_t end) {
   is_key_ = wants_key();
   to() += std::exchange(pending_, {});
   state_ = State::marked;
-  if (follows_calls_) calls_.reset(call_markers_);
+  if (follows_calls_) calls_->clear();
   const bool is_parameter = !is_key_ && stack_.size() == 1;
   if (!is_parameter || !typing_.begin()) to() += '"';
   if (!is_key_) return tell_value('"', begin);
@@ -154,8 +154,8 @@ void ValueReader::on_quote(std::size_t begin, std::size_t end) {
 // Whether a quote inside a string may be a part of a call that the string quotes.
 bool ValueReader::is_unsure(const Letter& read, const MarkerCursor::Found& found) {
   if (!follows_calls_ || is_key_ || state_ != State::marked) return false;
-  calls_.follow(read);
-  if (found.marker == nullptr || !calls_.has_opener()) return false;
+  calls_->follow(read);
+  if (found.marker == nullptr || !calls_->has_opener()) return false;
   unsure_quote_ = found.text;
   return true;
 }
@@ -163,7 +163,7 @@ bool ValueReader::is_unsure(const Letter& read, const MarkerCursor::Found& found
 void ValueReader::put_quoted(std::string_view text, std::string& out) {
   out_ = &out;
   write_marked(text);
-  calls_.reset(call_markers_);
+  calls_->clear();
 }
 
 void ValueReader::end_at_quote(std::size_t size, bool is_damaged, std::string& out) {

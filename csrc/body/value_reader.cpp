@@ -372,7 +372,7 @@ void ValueReader::end(std::string& out) {
 }
 
 void ValueReader::visit(Archive& archive) {
-  archive.given(dialect_, listener_, max_depth_, delimiters_, quotes_, is_argument_, call_markers_);
+  archive.given(dialect_, listener_, max_depth_, delimiters_, quotes_, is_argument_);
   archive.scratch(in_, out_, at_, copied_, unsure_quote_);
   archive.choice(state_, State::done);
   archive.choice(place_, State::done);
@@ -380,7 +380,8 @@ void ValueReader::visit(Archive& archive) {
   archive(quote_, is_key_, is_raw_, is_triple_, count_, digits_, escape_, code_point_, repairs_);
   archive(is_value_quote_, stack_, word_, pending_, held_, delimiter_, skips_delimiter_, cursor_,
           follows_calls_, typing_);
-  calls_.visit(archive, call_markers_);
+  archive.expect(calls_ || !follows_calls_);
+  if (calls_) calls_->visit(archive);
   if (archive.is_reading()) check(archive);
 }
 

@@ -17,6 +17,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,6 +28,7 @@
 #include "body/schema_typing.h"
 #include "format/schema.h"
 #include "text/archive.h"
+#include "text/cloned_ptr.h"
 #include "text/find_byte.h"
 #include "text/held.h"
 #include "text/json_escape.h"
@@ -105,10 +107,10 @@ class ValueReader {
   /// Stops after a quote that may end the string or be a part of a call that the string quotes.
   /// `markers`: see QuotedCalls.
   void follow_calls(const MarkerSet& markers, bool follows) {
-    call_markers_ = &markers;
+    calls_ = std::make_unique<QuotedCalls>(markers);
     follows_calls_ = follows;
   }
-  QuotedCalls& calls() { return calls_; }
+  QuotedCalls& calls() { return *calls_; }
   /// The quote after which the last `put` stopped, or empty.
   std::string_view unsure_quote() const { return unsure_quote_; }
   /// It was a part of the string's text; so was all of `text`, which begins with it.
@@ -368,9 +370,8 @@ class ValueReader {
   bool skips_delimiter_ = false;
   const MarkerSet* quotes_ = nullptr;
   MarkerCursor cursor_;
-  const MarkerSet* call_markers_ = nullptr;
   bool follows_calls_ = false;
-  QuotedCalls calls_;              // in the string between marker quotes
+  ClonedPtr<QuotedCalls> calls_;   // in the string between marker quotes, if they may be followed
   std::string_view unsure_quote_;  // of the current put
   SchemaTyping typing_;            // of texts between marker quotes
 };

@@ -378,10 +378,10 @@ bool CallReader::begin_call(std::string_view name, std::string_view id) {
 }
 
 std::size_t CallReader::read_body(std::string_view text) {
-  if (holds_answer_) [[unlikely]] {
+  if (answer_) [[unlikely]] {
     // Up to the limit, whatever the chunks.
     const std::size_t limit = core_.options().limits.max_held_bytes;
-    std::size_t room = limit + 1 - std::min(answer_.size(), limit);
+    std::size_t room = limit + 1 - std::min(answer_->text.size(), limit);
     while (room < text.size() && is_utf8_continuation(text[room])) ++room;
     text = text.substr(0, room);
     return hold({text}) ? text.size() : 0;
@@ -410,7 +410,7 @@ std::size_t CallReader::read_body(std::string_view text) {
 }
 
 bool CallReader::read_token_in_body(Symbol symbol, std::string_view literal) {
-  if (holds_answer_) [[unlikely]] {
+  if (answer_) [[unlikely]] {
     return hold({literal, symbol});
   }
   const MarkerCursor::Found closer = find_reasoning_closer({literal, symbol});
@@ -486,16 +486,17 @@ MarkerCursor::Found CallReader::find_reasoning_closer(const Letter& run) {
 
 void CallReader::hold_answer() {
   if (at_.state != State::body || !may_hold_answer()) return;
-  has_reasoning_closer_ = holds_answer_ = true;
+  has_reasoning_closer_ = true;
+  answer_ = std::make_unique<Answer>();
 }
 
 // Whether the text is held; otherwise it is known now where it belongs.
 bool CallReader::hold(const Letter& run) {
   const BodyResult result = put_in_copy(run);
-  const std::size_t size = answer_.size() + run.text.size();
+  const std::size_t size = answer_->text.size() + run.text.size();
   const bool is_too_long = size > core_.options().limits.max_held_bytes;
   if (result.status == ScanStatus::more && !is_too_long) {
-    answer_.put(run);
+    answer_->text.put(run);
     return true;
   }
   result.status == ScanStatus::failed ? read_answer() : read_answer_in_call();
@@ -504,34 +505,33 @@ bool CallReader::hold(const Letter& run) {
 
 BodyResult CallReader::put_in_copy(const Letter& run) {
   NoSink sink(tools());
+  const Letters& held = answer_->text;
+  CallBody& copy = answer_->copy;
   const auto put = [&](const Letter& letter) {
-    return letter.symbol == 0 ? copy_->put(letter.text, sink)
-                              : copy_->put_token(letter.symbol, letter.text, sink);
+    return letter.symbol == 0 ? copy->put(letter.text, sink)
+                              : copy->put_token(letter.symbol, letter.text, sink);
   };
-  if (!copy_.is_begun()) {
-    copy_ = body_;
-    copy_->link(nullptr);
-    for (std::size_t i = 0; i < answer_.size(); i += answer_.at(i).text.size()) put(answer_.at(i));
+  if (!copy.is_begun()) {
+    copy = body_;
+    copy->link(nullptr);
+    for (std::size_t i = 0; i < held.size(); i += held.at(i).text.size()) put(held.at(i));
   }
   return put(run);
 }
 
 void CallReader::read_answer_in_call() {
-  if (!std::exchange(holds_answer_, false)) return;
-  copy_.reset();
-  parser_.read_again(std::exchange(answer_, {}));
+  if (const auto answer = std::exchange(answer_, nullptr)) parser_.read_again(answer->text);
 }
 
 // The call was a rehearsal that was cut off: it ends at the reasoning's closer. What its body holds
 // may be other calls, and the closer too.
 void CallReader::read_answer() {
-  holds_answer_ = false;
-  copy_.reset();
-  const Letters answer = std::exchange(answer_, {});
+  const auto answer = std::exchange(answer_, nullptr);
   if (body_->is_undecided()) decide_body();
-  if (holds_answer_) return answer_.put(answer);  // a call in the body's text holds the closer
+  if (answer_)
+    return answer_->text.put(answer->text);  // a call in the body's text holds the closer
   if (at_.state == State::body) end_at_reasoning_closer();
-  parser_.read_again(answer);
+  parser_.read_again(answer->text);
 }
 
 void CallReader::end_at_reasoning_closer() {
@@ -547,12 +547,13 @@ void CallReader::end_at_reasoning_closer() {
 }
 
 bool CallReader::decide(FinishReason reason) {
-  if (holds_answer_) {
+  if (answer_) {
     NoSink sink(tools());
     put_in_copy({});
+    CallBody& copy = answer_->copy;
     const bool is_whole =
-        (copy_->is_undecided() && copy_->decide(false, sink).status == ScanStatus::done) ||
-        copy_->may_end_here(sink);
+        (copy->is_undecided() && copy->decide(false, sink).status == ScanStatus::done) ||
+        copy->may_end_here(sink);
     ended_itself(reason) && !is_whole ? read_answer() : read_answer_in_call();
     return true;
   }
@@ -627,7 +628,7 @@ void CallReader::put_body_text(const BodyResult& result, std::string_view read,
 }
 
 Rest CallReader::rest() const {
-  if (!core_.calls.is_open() || core_.keeps_call_text() || holds_answer_) return {};
+  if (!core_.calls.is_open() || core_.keeps_call_text() || answer_) return {};
   const BodyRest body = body_->rest();
   Rest rest = core_.calls.rest(body.stops);
   if (may_hold_answer()) rest.stops |= reasoning_closer_.stops();
@@ -644,11 +645,11 @@ void CallReader::add_held(Held& out, bool as_text) const {
   // For a call that a filter turns into text: its arguments are not held as such.
   if (as_text) {
     out.add(HeldReason::closing_tag, pending_text_);
-    return out.add(HeldReason::call, answer_.text());
+  } else {
+    core_.calls.add_held(out);
+    body_->add_held(out);
   }
-  core_.calls.add_held(out);
-  body_->add_held(out);
-  out.add(HeldReason::call, answer_.text());
+  if (answer_) out.add(HeldReason::call, answer_->text.text());
 }
 
 }  // namespace unspool

@@ -30,6 +30,7 @@
 #include "parser/call_body.h"
 #include "parser/region_reader.h"
 #include "text/archive.h"
+#include "text/cloned_ptr.h"
 #include "text/letters.h"
 #include "text/marker_set.h"
 
@@ -60,9 +61,13 @@ class CallReaderState {
   // what follows is held until a copy of the body has read whether the call ends.
   MarkerCursor reasoning_closer_;
   bool has_reasoning_closer_ = false;  // it has come in this call
-  bool holds_answer_ = false;
-  Letters answer_;
-  CallBody copy_;
+  struct Answer {
+    Letters text;
+    CallBody copy;
+
+    void visit(Archive& archive) { archive(text); }
+  };
+  ClonedPtr<Answer> answer_;  // null: nothing is held
 };
 
 class CallReader : RegionReader, CallSink, CallReaderState {
@@ -74,7 +79,7 @@ class CallReader : RegionReader, CallSink, CallReaderState {
   CallReader(const CallReader& other, ParserCore& core, Dispatcher& parser)
       : RegionReader(core, parser), CallReaderState(other) {
     body_->link(core.marks());
-    copy_.reset();  // made again from the body
+    if (answer_) answer_->copy.reset();  // made again from the body
   }
 
   // The beginnings of a call:
@@ -141,7 +146,8 @@ class CallReader : RegionReader, CallSink, CallReaderState {
     return std::string_view(core_.raw).substr(opener_bytes_);
   }
   std::size_t pending_bytes() const {
-    return (may_pend() ? pending_text_.size() : core_.raw.size()) + answer_.size();
+    return (may_pend() ? pending_text_.size() : core_.raw.size()) +
+           (answer_ ? answer_->text.size() : 0);
   }
   Rest rest() const;
   void add_held(Held& out, bool as_text) const;

@@ -257,11 +257,9 @@ void CallReader::on_malformed_end(const MarkerCursor::Found& match) {
 
 void CallReader::reset() {
   body_.reset();
-  copy_.reset();
-  answer_.clear();
+  answer_.reset();
   name_.clear();
   opener_bytes_ = 0;
-  holds_answer_ = false;
   has_called_ = awaits_body_ = section_is_malformed_ = false;
   pending_text_.clear();
 }

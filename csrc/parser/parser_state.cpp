@@ -149,9 +149,8 @@ void CallReader::visit(Archive& archive) {
           awaits_body_);
   archive(has_closer_, malformed_is_empty_, section_is_malformed_, follows_fault_, holds_closer_,
           closer_read_, name_, pending_text_, body_call_);
-  archive(has_reasoning_closer_, holds_answer_, answer_);
-  archive.expect(holds_answer_ ? at_.state == State::body && core_.program().reasoning
-                               : answer_.is_empty());
+  archive(has_reasoning_closer_, answer_);
+  archive.expect(!answer_ || (at_.state == State::body && core_.program().reasoning));
   if (!body_.is_begun() || archive.is_reading())
     reasoning_closer_.reset(&core_.markers().reasoning);
   reasoning_closer_.visit(archive);
@@ -165,7 +164,6 @@ void CallReader::visit(Archive& archive) {
   archive.expect(has_body || at_.state != State::body);
   if (archive.is_reading()) {
     body_.reset();
-    copy_.reset();
     if (has_body) {
       archive.expect(body_call_ < core_.program().calls.size());
       // The body of this kind of call, into which its state is read.

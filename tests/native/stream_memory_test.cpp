@@ -9,8 +9,8 @@ namespace {
 
 using namespace unspool;
 
-constexpr std::size_t kIdle = 2048;
-constexpr std::size_t kInCall = 4864;
+constexpr std::size_t kIdle = 2176;
+constexpr std::size_t kInCall = 5248;
 constexpr std::size_t kOfCall = 352;  // what stays of a call: its id, name, status, last events
 
 constexpr std::string_view kJsonCall = R"(name = "json"
