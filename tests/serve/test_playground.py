@@ -62,7 +62,7 @@ def accumulated(steps: list[dict[str, Any]]) -> dict[str, Any]:
         match delta["kind"]:
             case "content":
                 content += delta["text"]
-            case "malformed" if "index" not in delta:  # no call was announced: it is content
+            case "malformed" if delta["is_content"]:
                 content += delta["text"]
             case "reasoning":
                 reasoning += delta["text"]
@@ -148,11 +148,14 @@ def test_a_step_says_what_is_held_and_why() -> None:
     assert (steps[1]["held"], steps[1]["end"], steps[1]["emitted"]) == (None, 1, 1)
     assert steps[2]["held"]["why"].startswith("may be the start of")
     assert "<tool_call>" in steps[2]["held"]["why"]
-    assert steps[3]["deltas"] == [{"kind": "content", "text": "<b", "wire": {"content": "<b"}}]
+    assert steps[3]["deltas"] == [
+        {"kind": "content", "text": "<b", "is_content": True, "wire": {"content": "<b"}}
+    ]
     assert steps[20]["held"]["why"] == "a call whose name is not complete"
     assert steps[-1]["deltas"][-1] == {
         "kind": "finish",
         "text": "",
+        "is_content": False,
         "wire": None,
         "finish_reason": "tool_calls",
     }

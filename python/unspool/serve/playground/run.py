@@ -92,7 +92,12 @@ def _step(step: Step, reader: ArgumentReader, units: list[int]) -> dict[str, Any
 
 
 def _delta(delta: Delta) -> dict[str, Any]:
-    found: dict[str, Any] = {"kind": delta.kind, "text": delta.text, "wire": delta.to_openai() or None}
+    found: dict[str, Any] = {
+        "kind": delta.kind,
+        "text": delta.text,
+        "is_content": delta.is_content,
+        "wire": delta.to_openai() or None,
+    }
     for name in ("index", "id", "name", "status", "reason", "finish_reason"):
         value = getattr(delta, name)
         if value is not None and value != "":

@@ -47,7 +47,7 @@ export function accumulate(steps, count) {
         case "tool_call_end": message.calls[delta.index].status = delta.status; break;
         case "malformed":
           report(message.malformed, delta);
-          if (delta.index === undefined) message.content += delta.text; // no call was announced
+          if (delta.is_content) message.content += delta.text;
           break;
         case "dropped": report(message.dropped, delta); break;
         case "finish": message.finish_reason = delta.finish_reason; break;
