@@ -156,7 +156,8 @@ void ParserCore::put_content(std::string_view text) {
         continue;
       }
       text = text.substr(i + 1);
-    } else if ((at.closer_pending || at.may_chain) && is_closing_bracket(byte)) {
+    } else if ((at.closer_pending || (at.may_chain && !call().is_one_object())) &&
+               is_closing_bracket(byte)) {
       // An extra bracket: models write it, and it carries no meaning.
       drop_space();
       calls.put_malformed(text.substr(i, 1), "a bracket follows the call's end", token_end,
