@@ -36,9 +36,8 @@ void XmlParameters::give_up(const char* problem) {
 
 std::size_t XmlParameters::read_quoted(const Letter& run) {
   // Up to the limit, whatever the chunks, and not amid a character.
-  std::size_t room = max_held_ + 1 - std::min(tail_.size(), max_held_);
-  while (room < run.text.size() && is_utf8_continuation(run.text[room])) ++room;
-  const Letter letter{run.symbol != 0 ? run.text : run.text.substr(0, room), run.symbol};
+  const std::size_t room = max_held_ + 1 - std::min(tail_.size(), max_held_);
+  const Letter letter{run.symbol != 0 ? run.text : first_bytes(run.text, room), run.symbol};
   const auto found = find_marker(letter, [this](std::string_view piece) {
     if (!is_blank(piece)) quoted_.put_text();
   });

@@ -397,8 +397,7 @@ void OtherCalls::reject(Events& out) {
   if (waiting_.empty()) return;
   // Another call may begin behind the first letter.
   const std::string_view text = std::string_view(waiting_.front().text).substr(first_byte_);
-  std::size_t letter = 1;
-  while (letter < text.size() && is_utf8_continuation(text[letter])) ++letter;
+  const std::size_t letter = first_bytes(text, 1).size();
   at_line_begin_ = false;
   searched_bytes_ = std::max(searched_bytes_, judged_bytes_);
   depth_ = begin_depth_ + 1;

@@ -152,11 +152,8 @@ void ArgumentsGuard::write(std::string_view fragment, std::int32_t index, std::u
 
 // How much of the text may be read, in whole characters.
 std::size_t ArgumentsGuard::room_in(std::string_view text) const {
-  std::size_t room = max_bytes_ - std::min(bytes_, max_bytes_);
-  if (text.size() <= room) return text.size();
   // A fragment never ends amid a character.
-  while (room < text.size() && is_utf8_continuation(text[room])) ++room;
-  return room;
+  return first_bytes(text, max_bytes_ - std::min(bytes_, max_bytes_)).size();
 }
 
 /// The guard's actions at significant bytes.

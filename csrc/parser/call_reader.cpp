@@ -381,9 +381,7 @@ std::size_t CallReader::read_body(std::string_view text) {
   if (answer_) [[unlikely]] {
     // Up to the limit, whatever the chunks.
     const std::size_t limit = core_.options().limits.max_held_bytes;
-    std::size_t room = limit + 1 - std::min(answer_->text.size(), limit);
-    while (room < text.size() && is_utf8_continuation(text[room])) ++room;
-    text = text.substr(0, room);
+    text = first_bytes(text, limit + 1 - std::min(answer_->text.size(), limit));
     return hold({text}) ? text.size() : 0;
   }
   const MarkerCursor::Found closer = find_reasoning_closer({text});
@@ -392,9 +390,7 @@ std::size_t CallReader::read_body(std::string_view text) {
   if (!is_announced_) {
     const std::size_t limit = core_.options().limits.max_held_bytes;
     // An unannounced call holds all its bytes, so its length has to be bounded.
-    std::size_t room = limit - std::min(core_.raw.size(), limit);
-    while (room < text.size() && is_utf8_continuation(text[room])) ++room;
-    text = text.substr(0, room);
+    text = first_bytes(text, limit - std::min(core_.raw.size(), limit));
     if (text.empty()) {
       on_failure("the call is longer than max_held_bytes before its name is certain", {});
       return 0;
@@ -528,8 +524,8 @@ void CallReader::read_answer_in_call() {
 void CallReader::read_answer() {
   const auto answer = std::exchange(answer_, nullptr);
   if (body_->is_undecided()) decide_body();
-  if (answer_)
-    return answer_->text.put(answer->text);  // a call in the body's text holds the closer
+  // A call in the body's text holds the closer.
+  if (answer_) return answer_->text.put(answer->text);
   if (at_.state == State::body) end_at_reasoning_closer();
   parser_.read_again(answer->text);
 }

@@ -139,9 +139,7 @@ std::string_view TrialReader::room_of(std::string_view text) const {
   if (!core_.waits_for_more()) [[likely]]
     return text;
   const std::size_t limit = core_.options().limits.max_held_bytes;
-  std::size_t room = limit + 1 - std::min(limit, core_.trial.input().size());
-  while (room < text.size() && is_utf8_continuation(text[room])) ++room;
-  return text.substr(0, room);
+  return first_bytes(text, limit + 1 - std::min(limit, core_.trial.input().size()));
 }
 
 void TrialReader::act() {

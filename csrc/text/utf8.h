@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -18,6 +19,12 @@ bool is_valid_utf8(std::string_view text);
 /// Whether the byte continues a character.
 inline bool is_utf8_continuation(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
+}
+
+/// The first bytes of a text: `size` of them, and the rest of the last character.
+inline std::string_view first_bytes(std::string_view text, std::size_t size) {
+  while (size < text.size() && is_utf8_continuation(text[size])) ++size;
+  return text.substr(0, size);
 }
 
 /// Appends a code point as UTF-8; a surrogate becomes three bytes.
