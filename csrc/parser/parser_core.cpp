@@ -420,25 +420,17 @@ Quotes ParserCore::quotes_before(std::string_view marker) const {
 
 void ParserCore::begin_quote(std::string_view begun) {
   begin_trial(begun, false);
-  clear_trial();
   trial.tries_call = trial.quotes = trial.is_quoted = true;
 }
 
 void ParserCore::begin_after_call() {
   begin_trial({}, false);
-  clear_trial();
   trial.follows_call = true;
-}
-
-void ParserCore::clear_trial() {
-  trial.tries_call = trial.opens_section = trial.is_word = trial.is_amid_line = false;
-  trial.quotes = trial.is_quoted = trial.follows_call = false;
 }
 
 void ParserCore::begin_trial(const MarkerCursor::Found& found) {
   const bool quotes = is_quoted(found.text);
   begin_trial(found.text, found.marker->has_token);
-  clear_trial();
   trial.quotes = trial.is_quoted = quotes;
   const Role role = static_cast<Role>(found.marker->role);
   trial.opens_section = role == Role::section_open;
@@ -456,8 +448,9 @@ void ParserCore::begin_trial(std::string_view marker, bool is_token) {
   const std::uint64_t begin_at =
       audited + waiting + (audit_trail_ ? audit_trail_->ignored_bytes(waiting) : 0);
   at.quotes.expect_no_prose();
+  trial.tries_call = trial.opens_section = trial.is_word = trial.is_amid_line = false;
+  trial.quotes = trial.is_quoted = trial.follows_call = trial.has_call_markup = false;
   trial.rehearsed_bytes = trial.call_at = 0;
-  trial.has_call_markup = false;
   trial.begin(marker, is_token, {at, calls.place(), audited, begin_at});
   events_ = &trial.events();
 }

@@ -275,7 +275,6 @@ class ParserCore {
   }
   Quotes quotes_before(std::string_view marker) const;
   bool has_tried_call() const { return calls.index() > trial.start().calls.index; }
-  void clear_trial();
   const MarkerSet& markers_of_content() const;
   const MarkerSet& markers_of_rehearsal() const;
   std::string_view drop_label(std::string_view text);

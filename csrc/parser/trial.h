@@ -3,10 +3,11 @@
 //
 // The life of a trial:
 //
-//   begin     at a marker, or at the beginning of a call without one. The state before it is kept
-//   (Start), and events go to `events()` keep      every piece of input after the marker is kept as
-//   well settle    the text parses as a call: the waiting events are appended to the caller's drop
-//   it does not: the state of Start returns, and the input is read again
+//   begin     at a marker, or where a call without one begins. The state before it is kept
+//             (Start), and events go to `events()`
+//   keep      every piece of input after the marker is kept as well
+//   settle    the text parses as a call: the waiting events are appended to the caller's
+//   drop      it does not: the state of Start returns, and the input is read again
 //
 // One trial at a time: openers within a trial's input are part of it.
 #pragma once

@@ -100,8 +100,6 @@ void TurnReader::try_header(const PromptTurn& turn) {
   header_.hold_opener({});  // it is the turn's
   const std::size_t markup = std::exchange(at_, {}).markup;
   core_.begin_trial({}, false);
-  core_.trial.tries_call = core_.trial.opens_section = core_.trial.is_word = false;
-  core_.trial.quotes = core_.trial.is_quoted = core_.trial.follows_call = false;
   // A trial without a marker: if the header fails, all that follows it is read again.
   core_.trial.is_amid_line = true;
   header_.go_on(markup, header);
