@@ -202,7 +202,6 @@ class ChunkParser : LabelledParser {
     return fragment;
   }
   bool pass_lines(std::string_view text, ByteClasses classes);
-  bool pass_line(const Vocabulary::Text& token);
   TextFragment pass_told(const Vocabulary::Text& token);
   void tell_lines();
   void settle_line();

@@ -86,16 +86,12 @@ bool ChunkParser::pass_lines(std::string_view text, ByteClasses classes) {
   return true;
 }
 
-// Whether a token with a line break, or at a line's beginning, passes by as others do.
-bool ChunkParser::pass_line(const Vocabulary::Text& token) {
-  if (is_rare_ || (token.classes & rest_.stops) != 0) return false;
-  if (!pass_lines(token.text(), token.classes)) return false;
-  tell_lines();
-  return true;
-}
-
-// The token passes by, and the parser hears of it at once.
+// The token passes by. Unless only its lines count, the parser hears of it at once.
 TextFragment ChunkParser::pass_told(const Vocabulary::Text& token) {
+  if (pass_lines(token.text(), token.classes)) {
+    tell_lines();
+    return pass_alone(token);
+  }
   const TextFragment fragment = pass_alone(token);
   parser_->hear(line_, token.text(), rest_);
   line_ = rest_.begins_line ? PassedLine::begun : PassedLine::none;
@@ -106,11 +102,10 @@ TextFragment ChunkParser::pass_told(const Vocabulary::Text& token) {
 TextFragment ChunkParser::put_rare(TokenId id) {
   if (reads_both_ways()) return put_both_ways(id);
   settle_line();
-  if (!is_rare_ && (texts_[id].classes & rest_.told) == 0) return pass_alone(texts_[id]);
   const Vocabulary::Text& token = texts_[id];
-  if (pass_line(token)) return pass_alone(token);
-  if (!is_rare_ && (token.classes & rest_.stops) == 0) return pass_told(token);
-  return (token.classes & rest_.stops) == 0 ? put_first(id) : put_line(id);
+  if ((token.classes & rest_.stops) != 0) return put_line(id);
+  if (is_rare_) return put_first(id);
+  return (token.classes & rest_.told) != 0 ? pass_told(token) : pass_alone(token);
 }
 
 // The line passes by, and the parser holds its line break.
@@ -155,11 +150,10 @@ TextFragment ChunkParser::put_both_ways(TokenId id) {
   const bool is_told = (texts_[id].classes & rest_.told) != 0;
   const bool is_first = rest_.holds || told_ != token_count_;
   fast.is_rare_ = is_first;
-  TextFragment fragment = is_line                                 ? fast.put_line(id)
-                          : is_first                              ? fast.put_first(id)
-                          : is_told && fast.pass_line(texts_[id]) ? fast.pass_alone(texts_[id])
-                          : is_told                               ? fast.pass_told(texts_[id])
-                                                                  : fast.put_plain(id);
+  TextFragment fragment = is_line    ? fast.put_line(id)
+                          : is_first ? fast.put_first(id)
+                          : is_told  ? fast.pass_told(texts_[id])
+                                     : fast.put_plain(id);
   Events events;
   put_ids({&id, 1}, events);
   const auto refuse = [&](const std::string& what) {
