@@ -309,7 +309,8 @@ void XmlParameters::read_key_end(const MarkerCursor::Found& found) {
 // value, a parameter's opener is missing.
 void XmlParameters::miss_opener() {
   constexpr const char* kMissing = "a parameter's opener is missing";
-  holds_closer_&& quoted_.is_empty() ? fail(kMissing) : give_up(kMissing);
+  const bool is_certain = holds_closer_ && quoted_.is_empty();
+  is_certain ? fail(kMissing) : give_up(kMissing);
 }
 
 // A value contains the opener of a call. If a whole call of a known tool begins, or of any tool

@@ -450,11 +450,10 @@ bool Parser::closes_nothing(Role role) const {
 // `Use </tool_call> at the end.` mentions a closer: spelled, it is text if text follows. After an
 // opener that is text, what closes it is text.
 void Parser::read_stray(const MarkerCursor::Found& match) {
-  const bool closes_call = static_cast<Role>(match.marker->role) != Role::reasoning_close;
-  if (closes_call && core_.at.has_mention) return release(match.text);
+  const bool is_reasonings = static_cast<Role>(match.marker->role) == Role::reasoning_close;
+  if (!is_reasonings && core_.at.has_mention) return release(match.text);
   if (!match.marker->has_token && (core_.is_amid_text() || core_.holds_stray()))
     return core_.hold_stray(match.text);
-  const bool is_reasonings = static_cast<Role>(match.marker->role) == Role::reasoning_close;
   const bool is_first = !core_.is_amid_text();
   drop_stray(match.text);
   if (is_reasonings && is_first) core_.at.skip = core_.program().reasoning->close.after;
