@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from unspool import Message, get_format
@@ -13,12 +13,14 @@ from unspool.core.format.registry import sources
 from unspool.testing import Case
 from unspool.writing.render.render import write_text
 
-from .laws import SPELLED, Mode, cases_of, read, untold
+from .laws import MODES, SPELLED, Mode, cases_of, is_drawn, read, untold
 from .pattern_texts import keyless_values
 
 WRITER = "write_file"
 FILE = "notes.txt"
 NEUTRAL = "Paris"
+SPELLED_ONE_IN = 8
+SPLIT_ONE_IN = 4
 _STAND_IN = "⸿"  # for SPELLED, which Python's literals escape
 # Those that are shipped: another test may register a format.
 SHIPPED = tuple(source.name for source in sources())
@@ -64,6 +66,16 @@ def without_ends(format: str, text: str) -> str:
     for end in get_format(format).facts.ends:
         text = text.replace(end, f"{SPELLED}{end}{SPELLED}")
     return text
+
+
+def ways(thorough: bool, *seed: object) -> Iterator[tuple[Mode, bool, bool]]:
+    """How a value is read: the mode, whether its markers are spelled by ids, and whether splits are tried too."""
+    for mode in MODES:
+        for is_spelled in (False, True):
+            way = (*seed, mode, is_spelled)
+            if is_spelled and (mode == "text" or not (thorough or is_drawn(SPELLED_ONE_IN, *way))):
+                continue
+            yield mode, is_spelled, thorough or is_drawn(SPLIT_ONE_IN, *way)
 
 
 def text_of(message: Message) -> tuple[str, str]:

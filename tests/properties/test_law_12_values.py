@@ -12,8 +12,8 @@ from pathlib import Path
 
 from unspool.testing import Case
 
-from .laws import MODES, SPELLED, Mode, Trial, cases_of, is_drawn, known, shown
-from .quoting import has_tools, judge, others_of, tools_with, without_ends, written
+from .laws import SPELLED, Mode, Trial, cases_of, is_drawn, known, shown
+from .quoting import has_tools, judge, others_of, tools_with, ways, without_ends, written
 
 PAGE = Path(__file__).parents[2] / "docs" / "formats-by-example.md"
 PROSE = {
@@ -23,8 +23,6 @@ PROSE = {
     "prose around": ("I write the file now.", "\nThe file is written."),
 }
 OTHERS_ONE_IN = 4
-SPELLED_ONE_IN = 8
-SPLIT_ONE_IN = 4
 
 
 @functools.cache
@@ -48,15 +46,11 @@ def trials(format: str, thorough: bool) -> Iterator[Trial]:
     for quote in quoted(format, thorough):
         text = quote.input
         for prose, (before, behind) in PROSE.items():
-            for mode in MODES:
-                for is_spelled in (False, True):
-                    what = (format, str(quote), prose, mode, is_spelled)
-                    if is_spelled and (mode == "text" or not (thorough or is_drawn(SPELLED_ONE_IN, *what))):
-                        continue
-                    split = len(text) < 2000 and (thorough or is_drawn(SPLIT_ONE_IN, *what))
-                    trial = attempt(format, quote, mode, before, behind, is_spelled, split)
-                    if trial:
-                        yield trial
+            for mode, is_spelled, split in ways(thorough, format, str(quote), prose):
+                is_short = len(text) < 2000
+                trial = attempt(format, quote, mode, before, behind, is_spelled, split and is_short)
+                if trial:
+                    yield trial
 
 
 def attempt(

@@ -12,13 +12,11 @@ from collections.abc import Iterator
 from unspool import get_format
 from unspool.testing import Case
 
-from .laws import MODES, SPELLED, Mode, Trial, is_drawn, known, markers, shown, value_closers, value_openers
+from .laws import SPELLED, Mode, Trial, known, markers, shown, value_closers, value_openers
 from .pattern_texts import around, tagged_values, texts
-from .quoting import WRITER, has_tools, judge, tools_with, without_ends, written
+from .quoting import WRITER, has_tools, judge, tools_with, ways, without_ends, written
 
 BEHIND = ("", "\nThe file is written.")
-SPLIT_ONE_IN = 4
-SPELLED_ONE_IN = 8
 ONE_PLACE = {
     "the whole value": "{0}",
     "within a line": "a {0} b",
@@ -77,15 +75,10 @@ def trials(format: str, thorough: bool) -> Iterator[Trial]:
         return
     for text, what in dict(values(format)).items():
         for behind in BEHIND:
-            for mode in MODES:
-                for is_spelled in (False, True):
-                    seed = (format, text, behind, mode, is_spelled)
-                    if is_spelled and (mode == "text" or not (thorough or is_drawn(SPELLED_ONE_IN, *seed))):
-                        continue
-                    split = thorough or is_drawn(SPLIT_ONE_IN, *seed)
-                    trial = attempt(format, what, text, mode, behind, is_spelled, split)
-                    if trial:
-                        yield trial
+            for mode, is_spelled, split in ways(thorough, format, text, behind):
+                trial = attempt(format, what, text, mode, behind, is_spelled, split)
+                if trial:
+                    yield trial
 
 
 def attempt(
