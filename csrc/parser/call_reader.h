@@ -65,7 +65,10 @@ class CallReaderState {
     Letters text;
     CallBody copy;
 
-    void visit(Archive& archive) { archive(text); }
+    void visit(Archive& archive) {
+      archive(text);
+      archive.given(copy);  // made again from the body
+    }
   };
   ClonedPtr<Answer> answer_;  // null: nothing is held
 };
