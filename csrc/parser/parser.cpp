@@ -398,7 +398,11 @@ void Parser::on_marker(const MarkerCursor::Found& match) {
 
 // A marker in content or reasoning, or the end of a turn after a malformed call.
 void Parser::on_marker_in_text(const MarkerCursor::Found& match) {
-  if (trial_.is_mention(match)) return release(match.text);
+  if (trial_.is_mention(match)) {
+    core_.at.has_mention |= core_.at.state == State::content &&
+                            static_cast<Role>(match.marker->role) == Role::reasoning_open;
+    return release(match.text);
+  }
   // Only in content: within a call on trial, its own readers decide.
   if (core_.trial.is_on() && core_.at.state == State::content && trial_.decides(match)) return;
   if (read_idle(match)) return;

@@ -35,9 +35,9 @@ bool TrialReader::is_tried(const MarkerCursor::Found& match) const {
   const Role role = static_cast<Role>(match.marker->role);
   const MarkupRegion* markup = core_.markup_of(match);
   const bool has_header = markup != nullptr && markup->has_header();
-  // A header's marker that is a token is never a mention.
-  return role == Role::call_open || role == Role::section_open ||
-         (has_header && !match.marker->has_token);
+  if (role == Role::call_open || role == Role::section_open) return true;
+  // A header's marker that is a token is text in code alone.
+  return has_header && (!match.marker->has_token || core_.is_in_code(match.text));
 }
 
 void TrialReader::try_marker(const MarkerCursor::Found& match) {
@@ -60,14 +60,7 @@ bool TrialReader::is_mention(const MarkerCursor::Found& match) const {
   if (keeps && is_tried(match) && core_.is_quoted(match.text)) return true;
   const MarkupRegion* markup = core_.markup_of(match);
   const bool is_plain = markup != nullptr && !markup->says_what_follows() && !markup->is_inline;
-  // Code that names a marker.
-  const bool closes_nothing =
-      (role == Role::call_close || role == Role::section_close) && !core_.closes_something();
-  const bool is_spelled = role == Role::reasoning_open && !match.marker->has_token;
-  if (!core_.trial.is_on()) {
-    if (closes_nothing && core_.is_quoted(match.text)) return true;
-    if (is_spelled && core_.is_in_code(match.text)) return true;
-  }
+  if (!core_.trial.is_on() && is_quoted_tag(match)) return true;
   const bool is_amid_reasoning = at_.state == State::reasoning && !at_.reasoning_is_empty;
   if (role == Role::reasoning_open) {
     if (at_.state == State::reasoning) return is_amid_reasoning;  // no nesting
@@ -77,6 +70,18 @@ bool TrialReader::is_mention(const MarkerCursor::Found& match) const {
   // A marker around content ends the reasoning only if there is none yet.
   // Models write tags such as `<answer>` within their reasoning.
   return is_plain && is_amid_reasoning;
+}
+
+// A quote keeps the tags of reasoning, and closers of calls that it has not opened.
+bool TrialReader::is_quoted_tag(const MarkerCursor::Found& match) const {
+  switch (static_cast<Role>(match.marker->role)) {
+    case Role::reasoning_open: return core_.is_quoted(match.text);
+    case Role::reasoning_close:
+      return at_.has_mention ? core_.is_quoted(match.text) : core_.is_in_code(match.text);
+    case Role::call_close:
+    case Role::section_close: return !core_.closes_something() && core_.is_quoted(match.text);
+    default: return false;
+  }
 }
 
 bool TrialReader::decides(const MarkerCursor::Found& match) {

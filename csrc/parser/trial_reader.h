@@ -39,6 +39,7 @@ class TrialReader : RegionReader {
   void decide(FinishReason reason);
   void drop();
   void read_as_mention();
+  bool is_quoted_tag(const MarkerCursor::Found& match) const;
   bool is_closed(const MarkerCursor::Found& match);
   void read_as_malformed();
   /// `is_text`: its openers are text, not only what has been one already.
