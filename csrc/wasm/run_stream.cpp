@@ -208,6 +208,7 @@ void append_delta(const Delta& delta, ReasoningField field, std::string& out) {
   ObjectWriter object(out);
   object.text("kind", to_string(delta.kind));
   object.text("text", delta.text);
+  object.flag("is_content", is_wire_content(delta));
   append_chat_delta(delta, field, object.key("wire"));
   if (delta.index >= 0) object.number("index", delta.index);
   if (delta.kind == EventKind::tool_call_begin) {
