@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "parser/events.h"
@@ -18,6 +19,24 @@ namespace unspool {
 // place (`ignored_`), so that the audit is in the order of the output.
 class AuditTrail {
  public:
+  struct Ignored {
+    std::uint64_t at;
+    std::string text;
+    LabelPart part;
+
+    void visit(Archive& archive) {
+      archive(at, text);
+      archive.choice(part, LabelPart::left_out);
+    }
+  };
+  /// To go back to: the bytes whose fate is known, and what waits.
+  struct Place {
+    std::uint64_t bytes = 0;
+    std::vector<Ignored> ignored;
+
+    void visit(Archive& archive) { archive(bytes, ignored); }
+  };
+
   /// The number of bytes whose fate is known.
   std::uint64_t bytes() const { return bytes_; }
 
@@ -57,10 +76,11 @@ class AuditTrail {
     ignored_.push_back({at, std::string(marker), part});
   }
 
-  /// Text after the first `bytes` is read again, except what precedes `end`.
-  void go_back(std::uint64_t bytes, std::uint64_t end) {
-    bytes_ = bytes;
-    std::erase_if(ignored_, [&](const Ignored& ignored) { return ignored.at >= end; });
+  Place place() const { return {bytes_, ignored_}; }
+  /// What came after the place is read again.
+  void go_back(Place place) {
+    bytes_ = place.bytes;
+    ignored_ = std::move(place.ignored);
   }
 
   void visit(Archive& archive) {
@@ -69,16 +89,6 @@ class AuditTrail {
   }
 
  private:
-  struct Ignored {
-    std::uint64_t at;
-    std::string text;
-    LabelPart part;
-
-    void visit(Archive& archive) {
-      archive(at, text);
-      archive.choice(part, LabelPart::left_out);
-    }
-  };
   void report(const ByteLabel& label, std::string_view text, Events& out) {
     const std::uint64_t left = left_out_ - std::min(left_out_, bytes_);
     bytes_ += text.size();

@@ -117,7 +117,7 @@ void ParserCore::close_calls(std::int32_t count) {
 std::size_t ParserCore::turn_left() const {
   if (!turn_) [[likely]]
     return 0;
-  return left_of(trial.is_on() ? trial.start().audited_bytes : audited_bytes());
+  return left_of(trial.is_on() ? trial.start().audit.bytes : audited_bytes());
 }
 
 // At every input until all of the turn has its fate.
@@ -443,15 +443,15 @@ void ParserCore::begin_trial(const MarkerCursor::Found& found) {
 }
 
 void ParserCore::begin_trial(std::string_view marker, bool is_token) {
-  const std::uint64_t audited = audited_bytes();
+  AuditTrail::Place audit = audit_trail_ ? audit_trail_->place() : AuditTrail::Place();
   const std::size_t waiting = at.idle.size() + at.space.size();
   const std::uint64_t begin_at =
-      audited + waiting + (audit_trail_ ? audit_trail_->ignored_bytes(waiting) : 0);
+      audit.bytes + waiting + (audit_trail_ ? audit_trail_->ignored_bytes(waiting) : 0);
   at.quotes.expect_no_prose();
   trial.tries_call = trial.opens_section = trial.is_word = trial.is_amid_line = false;
   trial.quotes = trial.is_quoted = trial.follows_call = trial.has_call_markup = false;
   trial.rehearsed_bytes = trial.call_at = 0;
-  trial.begin(marker, is_token, {at, calls.place(), audited, begin_at});
+  trial.begin(marker, is_token, {at, calls.place(), std::move(audit), begin_at});
   events_ = &trial.events();
 }
 
@@ -471,8 +471,7 @@ void ParserCore::drop_trial() {
   Trial::Start& start = trial.start();
   calls.go_back(start.calls);
   echo = {};
-  if (audit_trail_)
-    audit_trail_->go_back(start.audited_bytes, start.begin_at + (trial.is_of_turn() ? 0 : 1));
+  if (audit_trail_) audit_trail_->go_back(std::move(start.audit));
   at = std::move(start.place);
   enter(at.state);
 }

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "parser/audit_trail.h"
 #include "parser/call_writer.h"
 #include "parser/events.h"
 #include "parser/place.h"
@@ -37,10 +38,10 @@ class Trial {
   struct Start {
     Place place;
     CallWriter::Place calls;
-    std::uint64_t audited_bytes = 0;
+    AuditTrail::Place audit;
     std::uint64_t begin_at = 0;  // how many bytes of the output precede it
 
-    void visit(Archive& archive) { archive(place, calls, audited_bytes, begin_at); }
+    void visit(Archive& archive) { archive(place, calls, audit, begin_at); }
   };
   bool is_amid_line = false;
   // About the marker:
