@@ -234,6 +234,7 @@ bool ContentReader::may_be_example(std::string_view begun, bool is_fenced) {
   Trial& trial = core_.trial;
   const bool is_quoted = core_.minds_quotes() && (is_fenced || core_.is_quoted({}));
   if (trial.is_on()) {
+    if (trial.closed_at > 0) return false;  // it is the answer's
     if (trial.quotes && at_.boundary == Boundary::none) trial.is_quoted = is_quoted;
     return true;
   }

@@ -232,6 +232,10 @@ void ParserCore::release_raw() {
 
 void ParserCore::emit_content(std::string_view text) {
   if (has_rehearsed()) {
+    if (trial.closed_at > 0) {  // an answer
+      trial.outcome = Trial::Outcome::rehearsal;
+      return;
+    }
     trial.rehearsed_bytes += text.size();
     return emit_reasoning(text);
   }
@@ -450,7 +454,7 @@ void ParserCore::begin_trial(std::string_view marker, bool is_token) {
   at.quotes.expect_no_prose();
   trial.tries_call = trial.opens_section = trial.is_word = trial.is_amid_line = false;
   trial.quotes = trial.is_quoted = trial.follows_call = trial.has_call_markup = false;
-  trial.rehearsed_bytes = trial.call_at = 0;
+  trial.rehearsed_bytes = trial.call_at = trial.closed_at = 0;
   trial.begin(marker, is_token, {at, calls.place(), std::move(audit), begin_at});
   events_ = &trial.events();
 }

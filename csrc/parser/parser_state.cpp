@@ -114,7 +114,8 @@ void Trial::visit(Archive& archive) {
   archive.scratch(outcome, problem, replay_left, replays_quote, has_read_rest);
   if (!kept_) kept_ = std::make_unique<Kept>();
   archive(is_amid_line, tries_call, opens_section, is_word, quotes, is_quoted, follows_call,
-          has_call_markup, rehearsed_bytes, call_at, *kept_);
+          has_call_markup, rehearsed_bytes, call_at, closed_at, *kept_);
+  archive.expect(closed_at <= kept_->input.size());
 }
 
 void Trial::Kept::visit(Archive& archive) {

@@ -32,7 +32,7 @@ namespace unspool {
 class Trial {
  public:
   /// The result, once the input of this step is kept.
-  enum class Outcome : std::uint8_t { open, mention, malformed, empty, rehearsal };
+  enum class Outcome : std::uint8_t { open, mention, malformed, empty, rehearsal, closed };
 
   /// The state at the marker, to go back to.
   struct Start {
@@ -56,6 +56,7 @@ class Trial {
   bool has_call_markup = false;
   std::size_t rehearsed_bytes = 0;  // of reasoning after a rehearsed call
   std::size_t call_at = 0;          // where the last call begins in the input
+  std::size_t closed_at = 0;        // where the reasoning's closer follows it directly; 0: nowhere
   Outcome outcome = Outcome::open;
   const char* problem = "";  // why the outcome is malformed
   void fail(const char* why) {

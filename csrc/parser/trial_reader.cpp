@@ -1,10 +1,12 @@
-// A trial has one of six results:
+// A trial has one of seven results:
 //
 //   The tag <tool_call> starts a call.          mention    the marker is text
 //   <tool_calls>Text</tool_calls>               malformed  no call in a section: all is reported
 //   <tool_call></tool_call>                     empty      both are markup
 //   <think>I write <tool_call>{…}</tool_call>   rehearsal  the reasoning goes on: all is text
 //       and then I answer.</think>
+//   <think>I call <tool_call>{…}</tool_call>    closed     what follows decides: an answer makes
+//       </think>                                           it a rehearsal, the end a call
 //   <tool_call>{"name": "get_weather"           settled    the events count (ParserCore)
 //   the end of the output                       decided from what has been read
 //
@@ -105,11 +107,19 @@ bool TrialReader::decides(const MarkerCursor::Found& match) {
     return role == Role::reasoning_open;
   }
   if (core_.has_rehearsed()) {
+    if (core_.trial.closed_at > 0) {
+      if (role == Role::ignore || role == Role::reasoning_close) return false;
+      core_.trial.outcome = Outcome::rehearsal;
+      return true;
+    }
     if (is_closed(match)) return true;
     if (role == Role::reasoning_close || has_header) {
+      const bool follows_call = at_.boundary != Boundary::none &&
+                                core_.trial.rehearsed_bytes == 0 && core_.calls.is_complete();
       // Kept, because it is read after the trial's text has become reasoning.
       core_.trial.closer() = match;
-      core_.trial.outcome = Outcome::rehearsal;
+      core_.trial.outcome =
+          role == Role::reasoning_close && follows_call ? Outcome::closed : Outcome::rehearsal;
       return true;
     }
     return false;
@@ -165,7 +175,10 @@ void TrialReader::act_on(Outcome outcome) {
     return core_.settle_trial();
   const bool is_too_long = core_.trial.rehearsed_bytes > kMaxRehearsedBytes &&
                            at_.state == State::content && core_.has_rehearsed();
-  if (outcome != Outcome::rehearsal && !is_too_long) return;
+  if (outcome == Outcome::closed && core_.trial.input().ends_with(core_.trial.closer().text))
+    return close_reasoning();
+  if (outcome != Outcome::rehearsal && outcome != Outcome::closed && !is_too_long) return;
+  if (core_.trial.closed_at > 0) return read_as_closed_rehearsal();
   const MarkerCursor::Found closer = std::exchange(core_.trial.closer(), {});
   const std::string held(core_.cursor.held());
   read_as_rehearsal(closer.marker != nullptr ? closer.text : held);
@@ -265,6 +278,25 @@ void TrialReader::read_as_rehearsal(std::string_view rest) {
   core_.release_reasoning(core_.drop_skipped(text));
 }
 
+// The reasoning's closer follows a call directly: whether an answer follows is not yet known.
+void TrialReader::close_reasoning() {
+  Trial& trial = core_.trial;
+  const MarkerCursor::Found closer = std::exchange(trial.closer(), {});
+  trial.closed_at = trial.input().size() - closer.text.size();
+  core_.drop_space(true);
+  core_.audit(Fate::marker, closer.text, true);
+  at_.may_chain = at_.closer_pending = at_.reasoning_is_cut = false;
+  at_.skip_is_reasonings = true;
+  core_.after_markup(core_.program().reasoning->close.after);
+}
+
+// An answer follows: all up to the closer is reasoning.
+void TrialReader::read_as_closed_rehearsal() {
+  const auto [rest, pieces] = core_.trial.take_rest(core_.trial.closed_at);
+  read_as_rehearsal({});
+  read_again(rest, pieces, false);
+}
+
 // The output ends in a call on trial that holds the reasoning's closer: the rehearsal was never
 // finished, and has taken the answer for its own. At most once per output, so that the cost stays
 // linear.
@@ -332,8 +364,9 @@ void TrialReader::decide(FinishReason reason) {
     // A cut does not show how the reasoning would have continued.
     // Nothing followed the call, or the model stopped without closing the reasoning: the call
     // counts.
-    if (core_.trial.rehearsed_bytes == 0 || stopped) return core_.settle_trial();
-    return read_as_rehearsal({});
+    const bool is_closed = core_.trial.closed_at > 0;
+    if (stopped || (core_.trial.rehearsed_bytes == 0 && !is_closed)) return core_.settle_trial();
+    return is_closed ? read_as_closed_rehearsal() : read_as_rehearsal({});
   }
   if (ends_as_mention(stopped)) return read_as_mention();
   if (core_.is_in_empty_section()) {

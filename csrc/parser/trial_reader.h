@@ -48,6 +48,8 @@ class TrialReader : RegionReader {
   void read_as_empty();
   void read_as_rehearsal(std::string_view rest);
   bool has_unquoted_prose() const;
+  void close_reasoning();
+  void read_as_closed_rehearsal();
   bool read_as_cut_rehearsal();
   std::size_t find_closer_in_call();
   bool ends_as_mention(bool stopped);
