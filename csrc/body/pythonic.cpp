@@ -218,11 +218,12 @@ std::size_t Pythonic::find_next(std::string_view text, const ToolSchemas* tools)
   if (!in_list_) return kNoCall;
   const std::size_t begin = text.find_first_not_of(kBetweenCalls);
   if (begin == std::string_view::npos) return text.size();
+  if (!begins_name(text[begin])) return kNoCall;
   std::size_t end = begin;
   while (end < text.size() && continues_tool(text[end])) ++end;
   if (end == text.size()) return end;
   const bool is_tools = tools == nullptr || tools->find(text.substr(begin, end - begin)) != nullptr;
-  return text[end] == '(' && end > begin && is_tools ? begin : kNoCall;
+  return text[end] == '(' && is_tools ? begin : kNoCall;
 }
 
 }  // namespace unspool
