@@ -399,6 +399,7 @@ void Parser::on_marker(const MarkerCursor::Found& match) {
 // A marker in content or reasoning, or the end of a turn after a malformed call.
 void Parser::on_marker_in_text(const MarkerCursor::Found& match) {
   if (trial_.is_mention(match)) {
+    // The closer of quoted reasoning is text too.
     core_.at.has_mention |= core_.at.state == State::content &&
                             static_cast<Role>(match.marker->role) == Role::reasoning_open;
     return release(match.text);

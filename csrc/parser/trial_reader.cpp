@@ -175,6 +175,7 @@ void TrialReader::act_on(Outcome outcome) {
     return core_.settle_trial();
   const bool is_too_long = core_.trial.rehearsed_bytes > kMaxRehearsedBytes &&
                            at_.state == State::content && core_.has_rehearsed();
+  // If the step contains more text after the closer, its place is unknown: a rehearsal.
   if (outcome == Outcome::closed && core_.trial.input().ends_with(core_.trial.closer().text))
     return close_reasoning();
   if (outcome != Outcome::rehearsal && outcome != Outcome::closed && !is_too_long) return;
