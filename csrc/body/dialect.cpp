@@ -130,8 +130,8 @@ constexpr void loosen(Dialect& dialect) {
   // Whether a line break may stand here depends on the string's quotes.
   for (std::size_t byte = 0; byte < 0x20; ++byte) row(dialect, S::string)[byte] = A::step;
   set_step(dialect, S::string, "\"'\\", A::step);
-  for (const S state : {S::escape, S::quote_open, S::code_point, S::maybe_close, S::triple_close,
-                        S::word, S::key_word, S::bare_string}) {
+  for (const S state : {S::escape, S::quote_open, S::code_point, S::maybe_close, S::after_closer,
+                        S::triple_close, S::word, S::key_word, S::bare_string}) {
     row(dialect, state).fill(A::step);
   }
 }

@@ -43,6 +43,7 @@ enum class ValueState : std::uint8_t {
   quote_open,    // after one or two quotes of a Python string
   code_point,    // inside \x, \u, \U or an octal escape
   maybe_close,   // after a quote that may end the string
+  after_closer,  // after such a quote and a byte that may end the argument
   triple_close,  // after one or two quotes inside a triple-quoted string
   word,          // inside a word or number whose end is not known yet
   key_word,      // inside a key without quotes

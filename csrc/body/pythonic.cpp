@@ -27,19 +27,21 @@ BodyResult Pythonic::put(std::string_view text, CallSink& sink) {
         problem_ = "an argument's value is not a Python literal";
         return {i, ScanStatus::failed, {}, false, unread()};
       }
-      mark(CallMark::Kind::parameter_end);
-      state_ = State::after_value;
+      end_value();
       continue;
     }
-    at_ = i;
-    switch (step(text[i], sink)) {
-      case Step::next: ++i; break;
-      case Step::again: break;
-      // The owner learns of each end, since another call of the list is another call of the answer.
-      case Step::call_ended: return {i + 1, in_list_ ? ScanStatus::more : ScanStatus::done};
-      case Step::failed: return {i, ScanStatus::failed, {}, false, unread()};
-      case Step::done: return {i + 1, ScanStatus::done};
+    at_ = i - rest_.size();
+    const Step result = step(rest_.empty() ? text[i] : rest_.front(), sink);
+    if (result == Step::again) continue;
+    if (result == Step::failed) return {i, ScanStatus::failed, {}, false, unread()};
+    if (rest_.empty()) {
+      ++i;
+    } else {
+      rest_.erase(0, 1);
     }
+    // The owner learns of each end, since another call of the list is another call of the answer.
+    if (result == Step::call_ended) return {i, in_list_ ? ScanStatus::more : ScanStatus::done};
+    if (result == Step::done) return {i, ScanStatus::done};
   }
   return {text.size(), ScanStatus::more};
 }
@@ -92,6 +94,7 @@ Pythonic::Step Pythonic::begin_element(char byte) {
   }
   if (!begins_name(byte)) return fail("a call does not begin with a name");
   name_.clear();
+  repairs_ = 0;
   is_announced_ = has_arguments_ = false;
   mark(CallMark::Kind::name);
   state_ = State::name;
@@ -148,8 +151,17 @@ Pythonic::Step Pythonic::begin_value(char byte, CallSink& sink) {
     marks_->add_parameter(trim(key_), ValueTrim::none, static_cast<std::int64_t>(at_) + 1);
   }
   reader_.reset();
+  reader_.set_in_list(in_list_);
   state_ = State::value;
   return Step::next;
+}
+
+void Pythonic::end_value() {
+  rest_ = reader_.take_rest();
+  at_ -= rest_.size();
+  mark(CallMark::Kind::parameter_end);
+  repairs_ |= reader_.repairs() & kRawString;
+  state_ = State::after_value;
 }
 
 Pythonic::Step Pythonic::after_value(char byte, CallSink& sink) {

@@ -26,7 +26,7 @@ class Pythonic final : public Body {
   /// `is_tentative`: no marker identifies a call, so more must be read before it is announced.
   Pythonic(bool is_tentative, const BodyOptions& options)
       : is_tentative_(is_tentative), reader_(kPython), marks_(options.marks) {
-    if (!options.repairs) reader_.expect_arguments();
+    reader_.expect_arguments(!options.repairs);
   }
 
   std::unique_ptr<Body> clone() const override { return std::make_unique<Pythonic>(*this); }
@@ -36,7 +36,9 @@ class Pythonic final : public Body {
   void end(CallSink& sink) override;
   bool may_end_here(CallSink& sink) override;
   void complete(CallSink& sink) override;
-  std::uint16_t repairs() const override { return repairs_; }
+  std::uint16_t repairs() const override {
+    return static_cast<std::uint16_t>(repairs_ | (reader_.repairs() & kRawString));
+  }
   const char* problem() const override { return problem_; }
   std::size_t undecided_bytes() const override { return unread().size(); }
   void add_held(Held& out) const override {
@@ -49,7 +51,8 @@ class Pythonic final : public Body {
   void visit(Archive& archive) override {
     archive.given(is_tentative_, marks_);
     archive.choice(state_, State::after_call);
-    archive(in_list_, is_announced_, has_arguments_, name_, key_, out_, reader_, at_, repairs_);
+    archive(in_list_, is_announced_, has_arguments_, name_, key_, out_, reader_, rest_, at_,
+            repairs_);
     archive.literal(problem_);
   }
 
@@ -75,6 +78,7 @@ class Pythonic final : public Body {
   Step open_arguments(char byte, CallSink& sink);
   Step begin_key(char byte, CallSink& sink);
   Step begin_value(char byte, CallSink& sink);
+  void end_value();
   Step after_value(char byte, CallSink& sink);
   Step after_call(char byte, CallSink& sink);
   Step fail(const char* problem);
@@ -101,6 +105,7 @@ class Pythonic final : public Body {
   std::string key_;  // including the white space after it
   std::string out_;
   ValueReader reader_;
+  std::string rest_;  // text behind a value, which the reader read to be certain of its end
   LocalPtr<CallMarks> marks_;
   std::size_t at_ = 0;  // the current byte
   std::uint16_t repairs_ = 0;

@@ -35,8 +35,8 @@ ValueState scalar_state(char byte) {
 void ValueReader::reset() {
   state_ = State::value;
   quote_ = '"';
-  is_key_ = is_raw_ = is_triple_ = is_value_quote_ = skips_delimiter_ = false;
-  beginning_ = Beginning::none;
+  is_key_ = is_raw_ = is_unescaped_ = is_triple_ = is_value_quote_ = skips_delimiter_ = false;
+  beginning_ = next_ = Beginning::none;
   repairs_ = 0;
   for (std::string* text : {&stack_, &word_, &pending_, &held_}) {
     text->clear();
@@ -63,7 +63,7 @@ ScanResult ValueReader::read(std::string_view text, std::string* out) {
     if (result == Step::stop || result == Step::stop_before) break;
   }
   flush(i);
-  if (is_argument_) beginning_ = beginning_after(text);
+  if (guards_) beginning_ = beginning_after(text);
   return {i, state_ == State::done ? ScanStatus::done : ScanStatus::more};
 }
 
@@ -143,6 +143,7 @@ ValueReader::Step ValueReader::step(char byte) {
     case State::string: return read_string(byte);
     case State::quote_open: return read_quote_open(byte);
     case State::maybe_close: return read_after_quote(byte);
+    case State::after_closer: return read_after_closer(byte);
     case State::triple_close: return read_triple_close(byte);
     case State::escape: return read_escape(byte);
     case State::code_point: return read_code_point(byte);
@@ -353,7 +354,8 @@ bool ValueReader::in_string() const {
 void ValueReader::add_held(Held& out) const {
   out.add(HeldReason::value, held_);
   out.add(HeldReason::separator, pending_);
-  if (in_word() || state_ == State::bare_string || state_ == State::maybe_close)
+  if (in_word() || state_ == State::bare_string || state_ == State::maybe_close ||
+      state_ == State::after_closer)
     out.add(HeldReason::value, word_);
   out.add(HeldReason::value, typing_.text());
   if (quotes_ != nullptr) out.add(cursor_);
@@ -372,12 +374,14 @@ void ValueReader::end(std::string& out) {
 }
 
 void ValueReader::visit(Archive& archive) {
-  archive.given(dialect_, listener_, max_depth_, delimiters_, quotes_, is_argument_);
+  archive.given(dialect_, listener_, max_depth_, delimiters_, quotes_, is_argument_, guards_);
   archive.scratch(in_, out_, at_, copied_, unsure_quote_);
   archive.choice(state_, State::done);
   archive.choice(place_, State::done);
   archive.choice(beginning_, Beginning::equals);
-  archive(quote_, is_key_, is_raw_, is_triple_, count_, digits_, escape_, code_point_, repairs_);
+  archive.choice(next_, Beginning::equals);
+  archive(quote_, is_key_, is_raw_, is_unescaped_, is_triple_, is_in_list_, count_, digits_,
+          escape_, code_point_, repairs_);
   archive(is_value_quote_, stack_, word_, pending_, held_, delimiter_, skips_delimiter_, cursor_,
           follows_calls_, typing_);
   archive.expect(calls_ || !follows_calls_);

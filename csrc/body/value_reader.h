@@ -55,7 +55,8 @@ enum Repair : std::uint16_t {
   kDuplicateKey = 64,  // of two members with one name, the first was kept
   kQuotedValue = 128,
   kMissingQuote = 256,
-  kMarkup = 512,  // a marker was missing or misspelled
+  kMarkup = 512,      // a marker was missing or misspelled
+  kRawString = 1024,  // a string does not escape its quotes or backslashes
 };
 
 /// Receives the structure of a value. `depth`: the number of open containers around it. `at`: the
@@ -122,9 +123,16 @@ class ValueReader {
   void set_listener(ValueListener* listener) { listener_ = listener; }
   /// Maximum nesting depth, if it is not `kMaxDepth`.
   void set_max_depth(std::size_t depth) { max_depth_ = depth; }
-  /// The value is an argument, `name=value`, in Python. It fails where a lost quote or comma would
-  /// make one string of two arguments.
-  void expect_arguments() { is_argument_ = true; }
+  /// The value is an argument, `name=value`, in Python. `guards`: it fails where a lost quote or
+  /// comma would make one string of two arguments.
+  void expect_arguments(bool guards) {
+    is_argument_ = true;
+    guards_ = guards;
+  }
+  /// Whether the argument's call stands in a list.
+  void set_in_list(bool is_in_list) { is_in_list_ = is_in_list; }
+  /// After an argument: what follows it and was read to make its end certain.
+  std::string take_rest() { return std::exchange(word_, {}); }
 
   /// Reads up to the end of the value; appends JSON to `out`. A number or word ends before the
   /// first byte that cannot be part of it.
@@ -181,7 +189,8 @@ class ValueReader {
   /// The end of the input that has not been written, unchanged: a word, or a comma that counts only
   /// if something follows. After a failure, the text that could not be parsed.
   std::string_view unwritten() const {
-    return in_word() || (is_argument_ && state_ == State::maybe_close) ? word_ : pending_;
+    const bool is_at_quote = state_ == State::maybe_close || state_ == State::after_closer;
+    return in_word() || (is_argument_ && is_at_quote) ? word_ : pending_;
   }
   /// Text that may be the beginning of a string's delimiter.
   std::string_view delimiter() const;
@@ -202,7 +211,7 @@ class ValueReader {
   /// A container's kind, which decides its closer and its output. A Python `{` may turn out to be a
   /// set.
   enum Frame : char { object = 'o', list = 'a', tuple = 't', set = 's', undecided = 'u' };
-  /// How much of an argument's beginning, `, name=`, ends a string.
+  /// How much of an argument's beginning, `, name=`, stands at the end of a text.
   enum class Beginning : std::uint8_t { none, comma, name, equals };
 
   ScanResult read(std::string_view text, std::string* out);
@@ -246,11 +255,17 @@ class ValueReader {
   Step read_string(char byte);
   Step read_quote_open(char byte);
   Step read_after_quote(char byte);
+  bool may_follow_string(char byte) const;
+  Step read_after_closer(char byte);
+  Step end_argument();
+  Step keep_quote();
+  static Beginning continue_beginning(Beginning found, char byte);
   Beginning beginning_after(std::string_view text) const;
   Step read_triple_close(char byte);
   Step read_escape(char byte);
   bool begin_code_point(char byte);
   Step read_code_point(char byte);
+  bool keep_escape();
   Step end_code_point();
 
   // Words
@@ -342,12 +357,16 @@ class ValueReader {
   LocalPtr<ValueListener> listener_;
   State state_ = State::value;
   char quote_ = '"';
-  bool is_key_ = false;  // the string being read
-  bool is_raw_ = false;
+  bool is_key_ = false;        // the string being read
+  bool is_raw_ = false;        // the string's backslashes are text
+  bool is_unescaped_ = false;  // the string does not escape its quotes or backslashes
   bool is_triple_ = false;
   bool is_argument_ = false;
+  bool guards_ = false;
+  bool is_in_list_ = false;
   bool is_value_quote_ = false;            // `name=` precedes the last quote inside the string
   Beginning beginning_ = Beginning::none;  // at the end of the last put, if it is an argument
+  Beginning next_ = Beginning::none;       // at the end of `word_`, after a closer
   std::uint8_t count_ = 0;                 // quotes seen, or digits of an escape
   std::uint8_t digits_ = 0;                // the number of digits in the escape
   char escape_ = 0;

@@ -13,6 +13,9 @@ namespace {
 // Longer white space after a quote belongs to the string; bounds the held text.
 constexpr std::size_t kMaxSpaceBytes = 1024;
 
+// How much is read behind a quote that may end an argument.
+constexpr std::size_t kMaxAheadBytes = 128;
+
 void append_escaped_utf8(std::uint32_t code_point, std::string& out) {
   std::string text;
   append_utf8(code_point, text);
@@ -24,7 +27,7 @@ void append_escaped_utf8(std::uint32_t code_point, std::string& out) {
 void ValueReader::open_loose_string(char quote) {
   // Amid bare text, quotes of either kind are one more notation of a string.
   if (quote == '\'' && !dialect_->rules.bare_text) repairs_ |= kSingleQuotes;
-  is_triple_ = is_raw_ = false;
+  is_triple_ = is_raw_ = is_unescaped_ = false;
   count_ = 1;
   write("\"");
   if (dialect_->rules.python_strings) state_ = State::quote_open;
@@ -59,7 +62,7 @@ ValueReader::Step ValueReader::read_string(char byte) {
     if (!has_unsure_end()) return close_string(Step::next);
     word_.assign(1, byte);
     is_value_quote_ =
-        is_argument_ && stack_.empty() && beginning_after(in_.substr(0, at_)) == Beginning::equals;
+        guards_ && stack_.empty() && beginning_after(in_.substr(0, at_)) == Beginning::equals;
     state_ = State::maybe_close;
     return Step::next;
   }
@@ -67,7 +70,10 @@ ValueReader::Step ValueReader::read_string(char byte) {
     state_ = State::escape;
     return Step::next;
   }
-  if (byte == '\n' || byte == '\r') repairs_ |= kRawNewline;
+  if (byte == '\n' || byte == '\r') {
+    repairs_ |= kRawNewline;
+    is_raw_ |= is_unescaped_;
+  }
   append_json_escaped(std::string_view(&byte, 1), to());
   return Step::next;
 }
@@ -85,7 +91,18 @@ ValueReader::Step ValueReader::read_quote_open(char byte) {
   return Step::again;
 }
 
-// Which part of `(name=` or `, name=` ends the string so far and this text.
+// How much of `(name=` or `, name=` has been read after this byte.
+ValueReader::Beginning ValueReader::continue_beginning(Beginning found, char byte) {
+  if (byte == '(' || byte == ',') return Beginning::comma;
+  const bool is_first = found == Beginning::comma;
+  if (is_first && is_space(byte)) return found;
+  if (is_first ? begins_name(byte) : found == Beginning::name && continues_name(byte)) {
+    return Beginning::name;
+  }
+  return found == Beginning::name && byte == '=' ? Beginning::equals : Beginning::none;
+}
+
+// The same at the end of the string so far and this text.
 ValueReader::Beginning ValueReader::beginning_after(std::string_view text) const {
   Beginning found = beginning_;
   if (const std::size_t last = text.find_last_of("(,"); last != std::string_view::npos) {
@@ -93,14 +110,8 @@ ValueReader::Beginning ValueReader::beginning_after(std::string_view text) const
     text.remove_prefix(last + 1);
   }
   for (const char byte : text) {
-    const bool is_first = found == Beginning::comma;
     if (found == Beginning::none) break;
-    if (is_first && is_space(byte)) continue;
-    if (is_first ? begins_name(byte) : found == Beginning::name && continues_name(byte)) {
-      found = Beginning::name;
-    } else {
-      found = found == Beginning::name && byte == '=' ? Beginning::equals : Beginning::none;
-    }
+    found = continue_beginning(found, byte);
   }
   return found;
 }
@@ -111,7 +122,14 @@ ValueReader::Step ValueReader::read_after_quote(char byte) {
     word_ += byte;
     return Step::next;
   }
-  if (ends_word(byte) && !is_in_name) {
+  if (may_follow_string(byte) && !is_in_name) {
+    // A string with unescaped quotes ends only where the call surely goes on.
+    if (is_unescaped_ && is_argument_ && stack_.empty() && (byte == ',' || is_in_list_)) {
+      word_ += byte;
+      next_ = byte == ',' ? Beginning::comma : Beginning::none;
+      state_ = State::after_closer;
+      return Step::next;
+    }
     const std::string space = word_.substr(1);
     word_.clear();
     const Step result = close_string(Step::again);
@@ -120,12 +138,12 @@ ValueReader::Step ValueReader::read_after_quote(char byte) {
   }
   // The quote is text, unless it begins or ends the value of another argument.
   if (is_value_quote_ || (is_in_name && byte == '=')) return Step::failed;
-  if (is_argument_ && stack_.empty() && continues_name(byte) && word_.size() < kMaxSpaceBytes) {
+  if (guards_ && stack_.empty() && continues_name(byte) && word_.size() < kMaxSpaceBytes) {
     word_ += byte;
     return Step::next;
   }
   const bool is_quote = byte == '"' || byte == '\'';
-  if (is_quote && !is_in_name && (word_.size() > 1 || byte != quote_)) {
+  if (is_quote && !is_in_name && !is_unescaped_ && (word_.size() > 1 || byte != quote_)) {
     word_.clear();  // Python joins adjacent strings
     quote_ = byte;
     count_ = 1;
@@ -133,8 +151,52 @@ ValueReader::Step ValueReader::read_after_quote(char byte) {
     state_ = State::quote_open;
     return Step::next;
   }
-  append_json_escaped(word_, to());  // an unescaped quote
+  return keep_quote();
+}
+
+// A byte that can follow a string which ends here.
+bool ValueReader::may_follow_string(char byte) const {
+  const bool is_whole_argument = is_argument_ && stack_.empty();
+  return is_whole_argument ? byte == ',' || byte == ')' : ends_word(byte);
+}
+
+// After `",` or `")`: another argument follows, `, name=`, or the end of the list, `)]`, or another
+// call of it, `), name(`.
+ValueReader::Step ValueReader::read_after_closer(char byte) {
+  if (word_.size() >= kMaxAheadBytes) return keep_quote();
+  const bool ends_call = word_.find(')') != std::string::npos;
+  const bool is_after_bracket = ends_call && next_ == Beginning::none;
+  if (is_after_bracket && byte == ']') return end_argument();
+  if (next_ == Beginning::name && byte == (ends_call ? '(' : '=')) return end_argument();
+  if (is_after_bracket) {
+    if (byte == ',' || byte == ';') next_ = Beginning::comma;
+    if (byte != ',' && byte != ';' && !is_space(byte)) return keep_quote();
+  } else if (byte == ')' && next_ == Beginning::comma && !ends_call) {
+    next_ = Beginning::none;  // Python allows `"a",)`
+  } else {
+    next_ = byte == ',' || byte == '(' ? Beginning::none : continue_beginning(next_, byte);
+    if (next_ != Beginning::comma && next_ != Beginning::name) return keep_quote();
+  }
+  word_ += byte;
+  return Step::next;
+}
+
+// The string ends at its quote. What follows is left in `word_`, for the argument's owner.
+ValueReader::Step ValueReader::end_argument() {
+  const std::string rest = word_.substr(word_.find_first_of(",)"));
   word_.clear();
+  const Step result = close_string(Step::again);
+  word_ = rest;
+  return result;
+}
+
+// The quote is text, and so is what was read after it.
+ValueReader::Step ValueReader::keep_quote() {
+  append_json_escaped(word_, to());
+  word_.clear();
+  is_unescaped_ = true;
+  is_raw_ |= (repairs_ & kRawNewline) != 0;
+  repairs_ |= kRawString;
   state_ = State::string;
   return Step::again;
 }
@@ -181,6 +243,7 @@ bool ValueReader::begin_code_point(char byte) {
   digits_ = is_octal ? 3 : byte == 'x' ? 2 : byte == 'u' ? 4 : 8;
   code_point_ = is_octal ? static_cast<std::uint32_t>(byte - '0') : 0;
   count_ = is_octal ? 1 : 0;
+  word_.assign(1, byte);
   state_ = State::code_point;
   return true;
 }
@@ -189,21 +252,37 @@ ValueReader::Step ValueReader::read_code_point(char byte) {
   const int digit = hex_value(byte);
   const bool fits = digit >= 0 && (escape_ != 'o' || digit < 8);
   if (!fits) {
-    if (escape_ != 'o') return Step::failed;
+    if (escape_ != 'o') return keep_escape() ? Step::again : Step::failed;
+    word_.clear();
     state_ = State::string;
     count_ = 0;
     append_escaped_utf8(code_point_, to());
     return Step::again;
   }
+  word_ += byte;
   code_point_ = code_point_ * (escape_ == 'o' ? 8U : 16U) + static_cast<std::uint32_t>(digit);
   return ++count_ < digits_ ? Step::next : end_code_point();
 }
 
+// Python has no such escape, so the backslashes of this string are text: C:\Users.
+bool ValueReader::keep_escape() {
+  if (!dialect_->rules.python_strings) return false;
+  to() += "\\\\";
+  append_json_escaped(word_, to());
+  word_.clear();
+  count_ = 0;
+  is_raw_ = is_unescaped_ = true;
+  repairs_ |= kRawString;
+  state_ = State::string;
+  return true;
+}
+
 ValueReader::Step ValueReader::end_code_point() {
+  if (code_point_ > 0x10FFFF) return keep_escape() ? Step::next : Step::failed;
+  word_.clear();
   state_ = State::string;
   count_ = 0;
   const bool is_surrogate = code_point_ >= 0xD800 && code_point_ < 0xE000;
-  if (code_point_ > 0x10FFFF) return Step::failed;
   if (escape_ == 'u' || is_surrogate) {
     append_unicode_escape(code_point_, to());  // pairs join in JSON
   } else {

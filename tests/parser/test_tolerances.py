@@ -26,10 +26,10 @@ CASES = [
 ]
 
 
-def options_of(table: dict[str, Any]) -> dict[str, Any]:
-    """What a case needs is what its result names."""
+def options_of(rule: dict[str, Any], table: dict[str, Any]) -> dict[str, Any]:
+    """What a case needs is what its group and its result name."""
     return {
-        **({"repair": True} if "repairs" in table else {}),
+        **({"repair": True} if "repair" in rule["group"] else {}),
         **({"also": "any"} if "written_as" in table else {}),
         **({"unmarked_calls": True} if "unmarked" in table else {}),
     }
@@ -48,7 +48,7 @@ def case_of(rule: dict[str, Any], table: dict[str, Any]) -> Case:
         malformed=tuple(table.get("malformed", ())),
         finish_reason=table.get("finish_reason", "stop"),
         tools=TOOLS,
-        options=options_of(table),
+        options=options_of(rule, table),
     )
 
 

@@ -263,6 +263,7 @@ _REPAIRS = {
     128: "quoted value",
     256: "missing quote",
     512: "markup",
+    1024: "raw string",
 }
 
 
