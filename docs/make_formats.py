@@ -21,7 +21,13 @@ else:
     import tomli as tomllib
 
 DOCS = Path(__file__).parent
-STACKS = {"vllm": "vLLM", "sglang": "SGLang", "easydel": "EasyDeL", "ovms": "OpenVINO Model Server"}
+STACKS = {
+    "vllm": "vLLM", "vllm_rust": "vLLM's Rust frontend", "sglang": "SGLang", "smg": "SMG", "dynamo": "Dynamo",
+    "lmdeploy": "LMDeploy", "mlx_lm": "mlx-lm", "rapid_mlx": "Rapid-MLX", "easydel": "EasyDeL",
+    "ovms": "OpenVINO Model Server",
+}  # fmt: skip
+#: Names of the checkpoint's own template.
+OF_THE_TEMPLATE = ("hf", "response_template", "auto")
 HEAD = """# Formats
 
 Use any name or alias of a format, in upper or lower case. `unspool formats` prints the list, and `unspool demo NAME` replays an
@@ -90,10 +96,8 @@ def row(file: FormatFile) -> str:
 
 def stack_names() -> dict[str, dict[str, list[str]]]:
     """The names of each stack, tools and reasoning."""
-    names: dict[str, dict[str, list[str]]] = tomllib.loads(
-        (DOCS / "stack_names.toml").read_text(encoding="utf-8")
-    )
-    return names
+    names = tomllib.loads((DOCS / "stack_names.toml").read_text(encoding="utf-8"))
+    return {stack: {kind: kinds[kind] for kind in ("tools", "reasoning")} for stack, kinds in names.items()}
 
 
 def stacks() -> str:
@@ -103,7 +107,7 @@ def stacks() -> str:
     found: dict[str, dict[str, list[str]]] = {}
     for stack, kinds in stack_names().items():
         for name in dict.fromkeys([*kinds["tools"], *kinds["reasoning"]]):
-            if name not in ("hf", "response_template"):
+            if name not in OF_THE_TEMPLATE:
                 found.setdefault(get_format(name).name, {}).setdefault(stack, []).append(code(name))
     for name in sorted(found):
         cells = [", ".join(found[name].get(stack, ["–"])) for stack in STACKS]

@@ -93,9 +93,8 @@ def block_after(page: str, heading: str) -> str:
 
 def test_every_name_of_another_stack_resolves() -> None:
     for stack, kinds in load_maker().stack_names().items():
-        for name in kinds["tools"]:
-            assert name in ("hf", "response_template") or unspool.get_format(name).has_tools, (stack, name)
-        for name in kinds["reasoning"]:
-            if name not in ("hf", "response_template"):
+        for kind, names in kinds.items():
+            for name in set(names) - {"hf", "response_template", "auto"}:
                 file = unspool.get_format(name)
-                assert file.has_reasoning or file.is_plain, (stack, name)
+                has_kind = file.has_tools if kind == "tools" else file.has_reasoning
+                assert has_kind or file.is_plain, (stack, kind, name)

@@ -78,27 +78,42 @@ def test_equal_patterns_have_one_fingerprint() -> None:
     assert type(made.with_reasoning(None)) is unspool.FormatFile
 
 
-# What other stacks call a format: LMDeploy, mlx-lm, Ollama, Dynamo, TensorRT-LLM and smg.
+# What other stacks and users call a format: LMDeploy, mlx-lm, Ollama, Dynamo, TensorRT-LLM, SMG, Rapid-MLX and vLLM's Rust
+# frontend. docs/stack_names.toml has whole lists.
 NAMES = {
-    "deepseek_v3": ["deepseek"],
+    "cohere_command3": ["cohere", "cohere_cmd", "command-a"],
+    "cohere_command4": ["north"],
+    "deepseek_r1": ["deepseek_r1_distill", "vibethinker"],
+    "deepseek_v3": ["deepseek", "deepseek_r1_0528"],
     "deepseek_v31": ["deepseek3", "deepseek_v3_1", "deepseekv3.1", "deepseek31"],
     "deepseek_v32": ["deepseek-v32", "deepseek-v3.2", "deepseek_v3_2", "deepseek32"],
-    "cohere_command3": ["cohere"],
-    "devstral": ["ministral"],
+    "deepseek_v4": ["deepseek_v4_0731", "deepseek-v4-flash"],
+    "devstral": ["ministral", "mistral_v13", "ministral3", "devstral2"],
+    "functionary": ["meetkai"],
     "functiongemma": ["function_gemma"],
     "gemma4": ["gemma-4", "gemma4-no-thinking"],
     "glm45": ["glm4", "glm45_moe", "glm-ocr"],
     "glm47": ["glm47_moe"],
-    "hermes": ["qwen2d5", "json_tools", "qwen3-vl-instruct"],
+    "granite": ["granite3"],
+    "hermes": ["qwen2d5", "json_tools", "qwen3-vl-instruct", "nous", "smollm3"],
+    "hy_v3": ["hy3"],
+    "hy_v4": ["hy4"],
     "internlm": ["intern-s1"],
-    "kimi_k2": ["kimi-k2", "kimik2"],
-    "lfm2": ["lfm2-thinking"],
-    "llama3_json": ["llama"],
+    "iquest_q1": ["iquest"],
+    "kimi_k2": ["kimi-k2", "kimik2", "kimi_k25", "kimi-k2.5", "kimi_thinking", "moonshot"],
+    "lfm2": ["lfm2-thinking", "lfm", "liquid"],
+    "ling3": ["ling"],
+    "llama3_json": ["llama", "llama4"],
+    "mimo": ["qwen3_tagged_direct"],
+    "minicpm5": ["minicpm"],
+    "mistral": ["magistral"],
     "muse": ["muse_spark", "glimmer"],
-    "nemotron_v3": ["nemotron-3-nano", "nemotron-3.5-nano", "nemotron_nano", "nemotron"],
+    "nemotron_v2": ["default"],
+    "nemotron_v3": ["nemotron-3-nano", "nemotron-3.5-nano", "nemotron_nano", "nemotron", "nano_v3"],
+    "none": ["plain"],
     "olmo3": ["olmo3-think"],
     "poolside_v1": ["poolside-v1"],
-    "qwen3": ["qwen3-vl-thinking"],
+    "qwen3": ["qwen3-vl-thinking", "base", "basic", "qwen-qwq"],
     "qwen3_coder": [
         "qwen3.5",
         "qwen3-coder",
@@ -107,7 +122,12 @@ NAMES = {
         "Qwen3-Coder",
         "ornith",
         "interns2-preview",
+        "qwen3_tagged",
+        "qwen3_coder_xml",
+        "qwen3.6",
     ],
+    "seed_oss": ["seed"],
+    "step3p5": ["step-3.7"],
     "telechat4": ["xing4_0"],
     "xingchen4": ["XingChen4"],
 }
@@ -116,6 +136,32 @@ NAMES = {
 @pytest.mark.parametrize(("format", "names"), NAMES.items(), ids=NAMES)
 def test_other_stacks_names(format: str, names: list[str]) -> None:
     assert [unspool.get_format(name).name for name in names] == [format] * len(names)
+
+
+#: Names of models that other stacks use for another format, which reads the model too.
+OTHER_STACKS_NAMES = {"glm-5.3": "glm53_flash", "llama-4": "llama3_json", "ministral": "devstral"}
+
+
+@pytest.mark.parametrize("file", unspool.formats(), ids=lambda file: file.name)
+def test_a_models_name_is_a_name_of_its_format(file: unspool.FormatFile) -> None:
+    for name in file.detect.get("names", ()):
+        format = OTHER_STACKS_NAMES.get(name, file.name)
+        written = (name, name.upper(), name.replace("-", "_"), name.replace("-", "").replace(".", ""))
+        assert {unspool.get_format(one).name for one in written} == {format}, name
+        if format == file.name:
+            assert format in [found.format for found in unspool.detect(name=name)]
+
+
+def test_a_models_name_gives_way_to_a_registered_format(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_registered", {})
+    monkeypatch.setattr(registry, "_registrations", [])
+    assert unspool.get_format("smollm3").name == "hermes"
+    mine = 'call = "<c>${object}</c>"\n[detect]\nnames = ["my-model-7b", "qwen3"]\n'
+    registry.add_source(FormatSource('name = "mine"\n' + mine, "mine.toml"))
+    assert registry.find_source("My_Model-7B").name == "mine"
+    assert registry.find_source("qwen3").name == "qwen3"
+    registry.add_source(FormatSource('name = "SmolLM3"\n' + mine, "other.toml"))
+    assert registry.find_source("smollm3").name == "SmolLM3"
 
 
 def test_no_two_formats_share_a_folded_name() -> None:

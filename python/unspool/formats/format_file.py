@@ -177,7 +177,9 @@ def formats() -> tuple[FormatFile, ...]:
 
 
 def get_format(name: str) -> FormatFile:
-    """Return the format with this name or alias.
+    """Return the format with this name or alias, or the one that `detect` finds for this name of a model.
+
+    Upper and lower case are equal, and `-`, `_` and `.` are ignored.
 
     Raises:
         UnknownFormatError: There is no such format; the message suggests the nearest names.

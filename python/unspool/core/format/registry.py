@@ -60,6 +60,20 @@ def _aliases() -> Mapping[str, str]:
     return aliases
 
 
+@functools.cache
+def _model_names() -> Mapping[str, str]:
+    """The format of each folded name in the `[detect]` tables of the package's files, unless it is a name or an alias."""
+    names: dict[str, str] = {}
+    for name in _files():
+        for model in _names_of_models(_shipped(name)):
+            names.setdefault(model, name)
+    return names
+
+
+def _names_of_models(source: FormatSource) -> tuple[str, ...]:
+    return tuple(map(_folded, source.detect.get("names", ())))
+
+
 def sources() -> tuple[FormatSource, ...]:
     """All formats, shipped and registered, sorted by name."""
     found = {name: _shipped(name) for name in _files()} | _registered
@@ -67,7 +81,7 @@ def sources() -> tuple[FormatSource, ...]:
 
 
 def is_known(name: str) -> bool:
-    """Whether a format has this name or alias."""
+    """Whether `find_source` knows the name."""
     try:
         find_source(name)
     except UnknownFormatError:
@@ -76,7 +90,9 @@ def is_known(name: str) -> bool:
 
 
 def find_source(name: str) -> FormatSource:
-    """Return the format with this name or alias. A name needs only its own file; an alias needs all files.
+    """Return the format with this name or alias, or else with this name of a model in its `[detect]` table.
+
+    A format's name needs only its own file; an alias needs all files.
 
     Upper and lower case are equal, and `-`, `_` and `.` are ignored.
 
@@ -95,6 +111,11 @@ def find_source(name: str) -> FormatSource:
         )
     if key in _aliases():
         return _shipped(_aliases()[key])
+    for source in list(_registered.values()):
+        if key in _names_of_models(source):
+            return source
+    if key in _model_names():
+        return _shipped(_model_names()[key])
     if name.endswith(".toml"):
         hint = f"to use a format file, call unspool.register_format({shown(name)}) and pass its name"
     elif "/" in name and len(name) < 200:
