@@ -14,7 +14,7 @@ from unspool.errors import FormatError
 from unspool.formats.format_file import FormatFile
 from unspool.formats.learning.probe import Answer
 
-__all__ = ["Failure", "Reading", "prove"]
+__all__ = ["Failure", "Reading", "meant_calls", "prove", "read_calls"]
 
 #: Number of characters at the prompt's end that each parser reads if there are many parsers.
 _PROMPT_END = 400
@@ -117,8 +117,7 @@ def _ways(prompt: str, text: str) -> Iterator[tuple[str, list[str]]]:
 
 def difference(message: Message, answer: Answer) -> str:
     """Return how a message differs from the answer; "" if it does not. White space at the ends of a text is ignored."""
-    calls = [_call(call.name, call.arguments) for call in message.tool_calls]
-    meant = [_call(call.name, json.dumps(call.arguments)) for call in answer.calls]
+    calls, meant = read_calls(message), meant_calls(answer)
     if calls != meant:
         return f"the calls are {_short(calls)}, not {_short(meant)}"
     if not all(call.is_complete for call in message.tool_calls):
@@ -130,6 +129,16 @@ def difference(message: Message, answer: Answer) -> str:
     if message.malformed:
         return f"{_short(message.malformed[0].text)} is malformed"
     return ""
+
+
+def read_calls(message: Message) -> list[str]:
+    """Return the calls of a message as texts that can be compared with `meant_calls`."""
+    return [_call(call.name, call.arguments) for call in message.tool_calls]
+
+
+def meant_calls(answer: Answer) -> list[str]:
+    """Return the calls of a rendered answer as texts."""
+    return [_call(call.name, json.dumps(call.arguments)) for call in answer.calls]
 
 
 def _call(name: str, arguments: str) -> str:
