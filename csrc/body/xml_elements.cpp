@@ -31,6 +31,13 @@ TypeSet types_of(const ValueSchema* schema) {
   return schema == nullptr || schema->types.is_empty() ? TypeSet::any() : schema->types;
 }
 
+// Whether one letter opens a tag.
+bool has_weak_opener(const CallRegion& call) {
+  const auto* slot = call.body_as<ElementsSlot>();
+  return slot != nullptr && std::all_of(slot->open.texts.begin(), slot->open.texts.end(),
+                                        [](const std::string& text) { return text.size() == 1; });
+}
+
 const ValueSchema* property_of(const ValueSchema* schema, std::string_view name) {
   if (schema == nullptr) return nullptr;
   const auto it = schema->properties.find(name);
@@ -112,7 +119,10 @@ void write_element(const XmlElement& element, const ValueSchema* schema, std::st
 
 XmlElements::XmlElements(const CallRegion& call, const CallMarkers& markers,
                          const BodyOptions& options)
-    : TagBody(markers, options), call_(call), section_close_(options.section_close) {
+    : TagBody(markers, options),
+      call_(call),
+      section_close_(options.section_close),
+      is_weak_(has_weak_opener(call)) {
   cursor_.reset(&markers_.element);
 }
 
@@ -126,7 +136,10 @@ BodyResult XmlElements::put(std::string_view text, CallSink& sink) {
 BodyResult XmlElements::put_token(Symbol symbol, std::string_view literal, CallSink& sink) {
   const Letter letter{literal, symbol};
   read_ = 0;
-  if (state_ == State::text) {
+  if (state_ == State::tag && is_weak_ && !open_.empty()) take_opener_as_text();
+  if (has_failed()) {
+    unread_.put(letter);
+  } else if (state_ == State::text) {
     read_run(letter);
   } else {
     tag_.put(letter);
@@ -148,6 +161,7 @@ std::size_t XmlElements::read_some(std::string_view text) {
   // Where text is a fault, its first byte is: what was consumed must not depend on the chunk.
   const bool may_fail = open_.empty() || !maybe_closer_.is_empty();
   if (state_ == State::text) return read_run({may_fail ? text.substr(0, 1) : text});
+  if (is_weak_ && !open_.empty()) return read_tag_in_value(text);
   // A tag is held until its `>`, so its length is bounded.
   const std::size_t room = opener_ + kMaxNameBytes - tag_.size();
   const std::string_view run = text.substr(0, std::min(text.find_first_of("<>"), room) + 1);
@@ -177,6 +191,7 @@ std::size_t XmlElements::read_run(const Letter& run) {
   } else if (match.marker != nullptr) {
     tag_ = std::exchange(held_, {});
     opener_ = tag_.size();
+    tag_part_ = TagPart::opener;
     const bool is_opener = static_cast<Role>(match.marker->role) == Role::tag_open;
     is_opener ? void(state_ = State::tag) : on_tag();  // or a closing tag that is a single token
   }
@@ -231,10 +246,17 @@ void XmlElements::on_tag_after_closer() {
 // The call's closer in a value is text, or has nothing to close.
 void XmlElements::take_closer_as_text() {
   // A value that is a tree has no place for a tag without a meaning.
-  if (!is_string_) return fail("a closing tag closes nothing", {});
-  append_json_escaped(maybe_closer_.text(), value_out());
+  if (!is_string_ && !may_be_text()) return fail("a closing tag closes nothing", {});
+  put_value(maybe_closer_.text());
   maybe_closer_.clear();
   holds_tag_ = true;
+}
+
+void XmlElements::put_value(std::string_view text) {
+  if (is_string_) return append_json_escaped(text, value_out());
+  open_.back().text += text;
+  // The source, in case the value cannot be read: nothing of it has been written yet.
+  raw_ += text;
 }
 
 void XmlElements::read_text(std::string_view text) {
@@ -253,18 +275,14 @@ void XmlElements::read_text(std::string_view text) {
     if (begin == std::string_view::npos) return;
     fail("text stands between the parameters", {});
     unread_.put(text.substr(begin));
-  } else if (is_string_) {
-    append_json_escaped(text, value_out());
   } else {
-    open_.back().text += text;
-    // The source, in case the value cannot be read: nothing of it has been written yet.
-    raw_ += text;
+    put_value(text);
   }
 }
 
 // Markup inside text is text.
 void XmlElements::take_tag_as_text() {
-  append_json_escaped(tag_.text(), value_out());
+  put_value(tag_.text());
   holds_tag_ = true;
 }
 
@@ -280,7 +298,10 @@ void XmlElements::open_element(const std::string& name) {
   if (open_.empty()) return begin_parameter(name);
   if (is_string_) return quote_opener(name);
   raw_ += tag_.text();
-  open_.push_back({name, {}, {}});
+  // A key has no attributes.
+  const bool is_text =
+      (may_be_text() || (is_weak_ && name.find('=') != std::string::npos)) && !opens_call();
+  open_.push_back({name, {}, {}, raw_.size(), is_text});
 }
 
 void XmlElements::begin_parameter(const std::string& name) {
@@ -293,7 +314,7 @@ void XmlElements::begin_parameter(const std::string& name) {
   holds_tag_ = false;
   quoted_.clear();
   if (is_string_) value_out() += '"';
-  open_.push_back({name, {}, {}});
+  open_.push_back({name, {}, {}, 0, false});
 }
 
 // A string may contain HTML, or a call as an example.
@@ -336,7 +357,10 @@ void XmlElements::close_element(std::string_view name) {
       closer_size_ = tag_.size();
       return;
     }
-    return is_string_ ? take_tag_as_text() : fail("a closing tag closes nothing", tag_);
+    if (!take_closer_of_outer(name)) {
+      const bool is_text = is_string_ || (may_be_text() && !is_own_markup());
+      return is_text ? take_tag_as_text() : fail("a closing tag closes nothing", tag_);
+    }
   }
   if (open_.size() == 1) return end_value();
   raw_ += tag_.text();
@@ -447,8 +471,9 @@ void XmlElements::add_held(Held& out) const {
 
 void XmlElements::visit(Archive& archive) {
   TagBody::visit(archive);
-  archive.given(call_, section_close_);
+  archive.given(call_, section_close_, is_weak_);
   archive.choice(state_, State::done);
+  archive.choice(tag_part_, TagPart::after_name);
   archive(held_, tag_, opener_, raw_, open_, is_string_, maybe_closer_, closer_size_, holds_tag_,
           quoted_, closed_);
 }

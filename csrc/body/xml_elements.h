@@ -6,6 +6,9 @@
 //
 // A string may quote elements, such as a whole call: a closing tag whose opening tag is in the
 // string is text.
+//
+// Where a tag opens with one letter, `<`, text has that letter too (xml_elements_text.cpp): `a <
+// b`.
 #pragma once
 
 #include <string>
@@ -21,8 +24,10 @@ struct XmlElement {
   std::string name;
   std::string text;
   std::vector<XmlElement> children;
+  std::size_t begin = 0;     // where the text after its tag begins in the value's source
+  bool may_be_text = false;  // its tag is text if nothing closes it
 
-  void visit(Archive& archive) { archive(name, text, children); }
+  void visit(Archive& archive) { archive(name, text, children, begin, may_be_text); }
 };
 
 class XmlElements final : public TagBody {
@@ -42,15 +47,26 @@ class XmlElements final : public TagBody {
 
  private:
   enum class State : std::uint8_t { text, tag, done };
+  /// The part of a tag in a value that was read last.
+  enum class TagPart : std::uint8_t { opener, name, after_name };
 
   static constexpr std::size_t kMaxDepth = 128;
 
   std::size_t read_some(std::string_view text);
   std::size_t read_run(const Letter& run);
+  std::size_t read_tag_in_value(std::string_view text);
+  bool goes_on_as_tag(char byte);
+  bool begins_own_markup(const std::string& text) const;
+  bool is_own_markup() const;
+  void take_opener_as_text();
+  bool take_closer_of_outer(std::string_view name);
+  bool may_be_text() const;
+  void read_again(const Letters& letters);
   void on_tag();
   void read_tag();
   void on_tag_after_closer();
   void read_text(std::string_view text);
+  void put_value(std::string_view text);
   void take_tag_as_text();
   void take_closer_as_text();
   void quote_opener(const std::string& name);
@@ -73,10 +89,12 @@ class XmlElements final : public TagBody {
 
   const CallRegion& call_;
   const MarkerTexts* section_close_;
+  bool is_weak_;  // one letter opens a tag, so that letter may be text
   State state_ = State::text;
-  Letters held_;                     // what the cursor holds
-  Letters tag_;                      // the last tag
-  std::size_t opener_ = 0;           // length of its opener
+  Letters held_;            // what the cursor holds
+  Letters tag_;             // the last tag
+  std::size_t opener_ = 0;  // length of its opener
+  TagPart tag_part_ = TagPart::opener;
   std::string raw_;                  // the source of a value that waits for its end
   std::vector<XmlElement> open_;     // the open elements, outermost first
   bool is_string_ = false;           // the open parameter is written as it arrives

@@ -90,6 +90,11 @@ CALLS = {
             "parameter": ("<|p|><${key}>${value}<|p|></${key}>",),
         },
     ),
+    "elements of one letter": (
+        LIST + '<use name="{{ f.name }}">{% for k, v in f.arguments.items() %}<{{ k }}>'
+        "{{ v if v is string else v | tojson }}</{{ k }}>{% endfor %}</use>" + END,
+        {"parameter": ("<${key}>${value}</${key}>",)},
+    ),
     "escaped values": (
         LIST + '<use name="{{ f.name }}">{% for k, v in f.arguments.items() %}<arg name="{{ k }}">'
         "{{ (v if v is string else v | tojson) | replace('&', '&amp;') | replace('<', '&lt;') | replace('>', '&gt;') }}"

@@ -107,7 +107,6 @@ LOSSY = {
         "{{ (v if v is string else v | tojson) | replace('\"', '') }}",
         "keys and values in tags",
     ),
-    "elements in elements": ("<|p|>", "", "elements"),
 }
 
 

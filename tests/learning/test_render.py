@@ -16,7 +16,7 @@ from .test_package_templates import MISTRAL, mistral_template
 pytest.importorskip("jinja2")
 
 #: Two ways to write one message. An id behind the arguments is not in the message; lists have elements or JSON.
-AMBIGUOUS = {"a list", "elements"}
+AMBIGUOUS = {"a list", "elements", "elements of one letter"}
 REASONING = ("none", "tags", "opened by the prompt", "a word")
 
 
