@@ -13,6 +13,7 @@ import pytest
 import unspool
 from unspool import FormatFile
 from unspool.errors import ArgumentError, LearnError
+from unspool.formats.learning import sandbox
 from unspool.formats.learning.learn_command import learnt_text
 from unspool.testing.check_file import check_file
 
@@ -134,7 +135,7 @@ def test_a_template_that_refuses_the_hard_probes_is_not_learnt() -> None:
     template = template_of("an object", "none")
     refuses = "{% if f.arguments | length > 3 %}{{ raise_exception('too many') }}{% endif %}"
     place = template.index("{% set f = c.function %}") + len("{% set f = c.function %}")
-    with pytest.raises(LearnError, match="values of each type: the template does not render"):
+    with pytest.raises(LearnError, match="values of each type: the template fails: TemplateError: too many"):
         unspool.learn(template[:place] + refuses + template[place:])
 
 
@@ -149,6 +150,83 @@ def test_content_that_must_be_none_beside_calls() -> None:
     odd = odd.replace("{% if m.tool_calls %}", "{% if m.tool_calls and m.content is none %}")
     file = unspool.learn(odd)
     assert file.patterns["call"] == ("\n<use>\n${object}\n</use>",)
+
+
+#: How a conversation differs from the generation prompt: the template's text, and what stands there instead.
+TURNS = {
+    "another turn begins after each conversation": ("{% if add_generation_prompt %}", "{% if true %}"),
+    "the tools beside the last message": (
+        "{% else %}<|at|>",
+        "{% else %}{% if tools and loop.last %}{{ tools | tojson }}{% endif %}<|at|>",
+    ),
+}
+
+
+@pytest.mark.parametrize("turn", TURNS)
+@pytest.mark.parametrize("calls", ["an object", "elements"])
+def test_a_conversation_that_differs_from_the_prompt(calls: str, turn: str) -> None:
+    template = template_of(calls, "none")
+    template = template[template.index("{% for m") :] if "tools" in turn else template
+    old, new = TURNS[turn]
+    assert template.count(old) == 1
+    patterns = unspool.learn(template.replace(old, new)).patterns
+    for key, expected in CALLS[calls][1].items():
+        assert patterns[key] == expected
+
+
+@pytest.mark.parametrize("white", ["", "    "], ids=["as in the prompt", "with other white space"])
+def test_a_prompt_that_closes_what_it_does_not_open(white: str) -> None:
+    """Its prompt also has an example of a call, which is not a call that the prompt has begun."""
+    thought = "{% if enable_thinking %}<muse>{{ m.reasoning_content }}{% endif %}</muse>"
+    opened = "{{ '<muse>' if enable_thinking else '</muse>' }}"
+    template = template_of("elements", "opened by the prompt").replace(
+        REASONING["opened by the prompt"][0], thought
+    )
+    template = template.replace(
+        "<|at|>assistant\n<muse>{% endif %}", f"<|at|>assistant\n{opened}{{% endif %}}"
+    )
+    template = template.replace("'assistant' %}<|at|>", f"'assistant' %}}{white}<|at|>")
+    assert thought in template
+    assert opened in template
+    example = (
+        "{% if tools %}Write <use=$NAME><with=$KEY>$VALUE</with></use> or <use><$NAME><$KEY>.\n{% endif %}"
+    )
+    file = unspool.learn(example + template)
+    assert file.patterns["turn"] == ("<|at|>assistant\n",)
+    assert file.has_tools
+    assert file.has_reasoning
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+def test_arguments_that_must_be_an_object_or_a_text(as_text: bool) -> None:
+    template = template_of("an object", "none")
+    given = "{{ f.arguments ~ '' }}" if as_text else "{{ dict(f.arguments.items()) | tojson }}"
+    changed = template.replace("{{ f.arguments | tojson }}", given)
+    assert changed != template
+    assert unspool.learn(changed).patterns["call"] == CALLS["an object"][1]["call"]
+
+
+def test_the_refusal_says_what_was_found() -> None:
+    written = "{{ f.name }}({% for k, v in f.arguments.items() %}{{ k }}={{ v }}, {% endfor %})"
+    template = template_of("an object", "tags")
+    first, last = template.index("<use>"), template.index("</use>") + len("</use>")
+    message = r"found: content, and reasoning in .*</muse>.*; not found: calls, as in '"
+    with pytest.raises(LearnError, match=message):
+        unspool.learn(template[:first] + written + template[last:])
+
+
+def test_a_busy_machine_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Time by the clock runs ten times faster here than for the processor."""
+    clock = sandbox.time.monotonic
+    began = clock()
+    monkeypatch.setattr(sandbox.time, "monotonic", lambda: began + 10 * (clock() - began))
+    assert unspool.learn(template_of("an object", "none"), timeout=5).has_tools
+
+
+def test_the_processor_time_of_both_processes_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox.time, "thread_time", iter(range(0, 1000, 20)).__next__)
+    with pytest.raises(LearnError, match="no format was found within 5 s of processor time"):
+        unspool.learn(template_of("an object", "none"), timeout=5)
 
 
 def test_no_calls_but_reasoning() -> None:

@@ -22,7 +22,8 @@ def learn(source: Any, *, name: str = "learnt", timeout: float = 10.0) -> Format
         source: A tokenizer or a processor; a chat template (a text, a list of named templates, or a dict); or
             the content of a tokenizer_config.json. A template alone does not define its end-of-sequence token.
         name: The format's name.
-        timeout: Seconds for the whole process.
+        timeout: Seconds of processor time for the whole process, that of the child included. A busy machine may take
+            longer.
 
     Returns:
         The format, with an example of the model's output.

@@ -63,7 +63,7 @@ def _render_jobs(template: Any, request: dict[str, Any], text_bytes: int) -> dic
             made.append({"error": _line(error)})
         else:
             made.append({"text": text})
-    return {"made": made}
+    return {"made": made, "cpu_seconds": _used_seconds()}
 
 
 class _TooLongError(Exception):
@@ -136,9 +136,17 @@ def _limit_time(seconds: int, is_lasting: bool) -> None:
     """Limit the CPU time from now on. The limit can be raised again only in a lasting process."""
     import resource
 
+    most = math.ceil(_used_seconds()) + seconds
+    # The second limit is higher, so that the signal of the first one says why the process ends.
+    resource.setrlimit(resource.RLIMIT_CPU, (most, resource.RLIM_INFINITY if is_lasting else most + 1))
+
+
+def _used_seconds() -> float:
+    """The CPU time of this process so far."""
+    import resource
+
     used = resource.getrusage(resource.RUSAGE_SELF)
-    most = math.ceil(used.ru_utime + used.ru_stime) + seconds
-    resource.setrlimit(resource.RLIMIT_CPU, (most, resource.RLIM_INFINITY if is_lasting else most))
+    return used.ru_utime + used.ru_stime
 
 
 def _line(error: Exception) -> str:

@@ -35,17 +35,26 @@ __all__ = ["learn_template"]
 def learn_template(source: TemplateSource, name: str, timeout: float) -> FormatFile:
     """Learn the format of a chat template; see `unspool.learn`."""
     tokens = {"bos_token": "<|zqbos|>", "eos_token": EOS, "unk_token": "", "pad_token": "", **source.tokens}
-    with Sandbox(source.template, timeout) as sandbox:
+    with Sandbox(source.template, timeout, is_patient=True) as sandbox:
         common = {**tokens, "tools": tools_of((*CALLS, TYPED))}
         shape, has_calls = find_shape(sandbox, common)
         found = _learn_shape(sandbox, shape, has_calls, tokens, source.template, name)
         if isinstance(found, FormatFile):
             return found
-        other = replace(shape, has_no_content=not shape.has_no_content)
-        second = _learn_shape(sandbox, other, has_calls, tokens, source.template, name)
-    if isinstance(second, FormatFile):
-        return second
-    raise LearnError(f"the format is not learnt; {found.name}: {found.reason}")
+        nearest = found
+        for other in _other_shapes(shape, has_calls):
+            found = _learn_shape(sandbox, other, has_calls, tokens, source.template, name)
+            if isinstance(found, FormatFile):
+                return found
+            nearest = _nearer(nearest, found)
+    parts = f" ({nearest.parts})" if nearest.parts else ""
+    raise LearnError(f"the format is not learnt; {nearest.name}: {nearest.reason}{parts}")
+
+
+def _other_shapes(shape: Shape, has_calls: bool) -> list[Shape]:
+    """Return the shapes that the template may read too, and better."""
+    found = [replace(shape, has_no_content=not shape.has_no_content)]
+    return [*found, replace(shape, has_text_arguments=not shape.has_text_arguments)] if has_calls else found
 
 
 def _learn_shape(
@@ -57,9 +66,15 @@ def _learn_shape(
         raise LearnError("the chat template tells the model of tools, and renders no call")
     renderer = Renderer(sandbox, shape, {**tokens, "tools": tools_of(TOOLS_OF_PROOFS)})
     found = _Search(renderer, shown, name, has_calls).run()
-    if isinstance(found, Failure) and shown.splits_turns:
-        found = _Search(renderer, shown.of_one_turn(), name, has_calls).run()
-    return found
+    if isinstance(found, FormatFile) or not shown.splits_turns:
+        return found
+    other = _Search(renderer, shown.of_one_turn(), name, has_calls).run()
+    return other if isinstance(other, FormatFile) else _nearer(found, other)
+
+
+def _nearer(first: Failure, second: Failure) -> Failure:
+    """Return the failure of the attempt that read more; its reason says more."""
+    return max(first, second, key=lambda failure: failure.passed)
 
 
 @dataclass(frozen=True)
@@ -86,27 +101,51 @@ class _Search:
         self._plain = renderer.readings(PLAIN, shown)
         self._all = [*self._plain, *(renderer.readings(PROOFS, shown) if has_calls else [])]
         self._worst = Failure("learning", "nothing shows where reasoning, content and calls stand", -2)
+        self._read_frames: Frames | None = None
+        self._tried = 0
 
     def run(self) -> FormatFile | Failure:
         """Return the first format that parses everything, or the failure of the best one."""
         rendered = {reading.name for reading in self._all}
         lacking = [name for name in NEEDED if self._has_calls and name not in rendered]
         if lacking:
-            return Failure(lacking[0], "the template does not render the call, or leaves its name out")
+            return Failure(lacking[0], self._renderer.reasons[lacking[0]], -3)
         unread = []
         for frames in propose_messages(self._shown.messages):
             proposal, failure = self._with_turn(frames)
             if failure is not None:
                 self._note(replace(failure, passed=-1))
                 unread.append(proposal)
-            elif (found := self._complete(proposal, is_plain_read=True)) is not None:
+                continue
+            self._read_frames = self._read_frames or frames
+            found = self._complete(proposal, is_plain_read=True)
+            if found is not None:
                 return found
         for proposal in unread:  # a header may show where the content is
             if self._has_calls and has_words(proposal.frames.content_open):
                 found = self._complete(proposal, is_plain_read=False)
                 if found is not None:
                     return found
-        return self._worst
+        return replace(self._worst, parts=self._parts())
+
+    def _parts(self) -> str:
+        """What was found of the format, and what was not."""
+        frames = self._read_frames
+        if frames is None:
+            found = "not found: content" if self._plain else "not rendered: an answer without calls"
+        elif frames.has_reasoning:
+            found = (
+                f"found: content, and reasoning in {frames.reasoning_open + '…' + frames.reasoning_close!r}"
+            )
+        else:
+            found = "found: content, and no reasoning"
+        if not self._has_calls:
+            return found
+        if self._tried:
+            return f"{found}; not found: calls, after {self._tried} proposals"
+        call = self._shown.texts.get("call") or self._shown.texts.get("content_call")
+        written = f", as in {call.text[:160]!r}" if call else ""
+        return f"{found}; not found: calls{written}"
 
     def _with_turn(self, frames: Frames) -> tuple[_Proposal, Failure | None]:
         """Return the proposal with the first turn that parses the answers without calls; or with the last turn, and its
@@ -122,6 +161,7 @@ class _Search:
         """Return the proposal with matching calls."""
         for keys in self._propose(proposal, is_plain_read):
             self._renderer.sandbox.check_time()
+            self._tried += bool(keys)
             file = self._file(proposal, keys)
             failure = self._prove(file, self._all, proposal) or self._prove_thoroughly(file, proposal)
             if failure is not None:

@@ -69,11 +69,19 @@ class Reading:
 
 @dataclass(frozen=True)
 class Failure:
-    """A reading that differs: the probe's name, the reason, and the number of right readings before it."""
+    """A reading that differs.
+
+    Attributes:
+        name: The probe's name.
+        reason: How the reading differs.
+        passed: The number of right readings before it.
+        parts: What was found of the format, and what was not.
+    """
 
     name: str
     reason: str
     passed: int = 0
+    parts: str = ""
 
 
 def prove(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from unspool.formats.learning.probe import Answer, Shape, job_of, prompt_job
@@ -18,11 +18,16 @@ __all__ = ["Renderer"]
 
 @dataclass(frozen=True)
 class Renderer:
-    """Renders answers of one shape, with the tools that they call."""
+    """Renders answers of one shape, with the tools that they call.
+
+    Attributes:
+        reasons: By the name of an answer, why it has no reading.
+    """
 
     sandbox: Sandbox
     shape: Shape
     common: dict[str, Any]
+    reasons: dict[str, str] = field(default_factory=dict, compare=False)
 
     def readings(self, answers: Mapping[str, Answer], shown: Shown) -> list[Reading]:
         """Return the renderings of the answers, cut like the learner's own."""
@@ -30,20 +35,36 @@ class Renderer:
         for answer in answers.values():
             twin = Answer(answer.reasoning, answer.content, answer.calls)
             jobs += [job_of(answer, self.shape), job_of(twin, self.shape)]
-        made = [text for text, _ in self.sandbox.render(jobs, self.common)]
+        rendered = self.sandbox.render(jobs, self.common)
+        made = [text for text, _ in rendered]
         prompt, bare = made[0] or "", made[1] or ""
         found = []
-        for (name, answer), text, twin_text in zip(answers.items(), made[2::2], made[3::2], strict=True):
-            if text is None or (text == twin_text and answer.content and not answer.reasoning):
-                continue  # the template writes content as reasoning, so they cannot be distinguished
-            rendered = without_tail(cut(text, prompt, bare, _first_lines(answer)), shown.tail)
-            seen = _seen(answer, rendered.text)
-            is_lossy = name == BACKSLASHES and _LOSSY in rendered.text
-            if seen is not None and not is_lossy and shown.is_one_answer(rendered.text):
-                found.append(
-                    Reading(name, rendered.prompt, rendered.text, seen, rendered.rest, rendered.lead)
-                )
+        for at, (name, answer) in enumerate(answers.items()):
+            (text, error), twin_text = rendered[2 + 2 * at], made[3 + 2 * at]
+            reading = None if text is None else self._reading(name, answer, text, (prompt, bare), shown)
+            if text is None:
+                self.reasons[name] = f"the template fails: {error}"
+            elif text == twin_text and answer.content and not answer.reasoning:
+                self.reasons[name] = "the template writes content and reasoning alike"
+            elif isinstance(reading, str):
+                self.reasons[name] = reading
+            elif reading is not None:
+                found.append(reading)
         return found
+
+    def _reading(
+        self, name: str, answer: Answer, text: str, prompts: tuple[str, str], shown: Shown
+    ) -> Reading | str:
+        """Return the reading of a rendering, or why there is none."""
+        rendered = without_tail(cut(text, *prompts, _first_lines(answer)), shown.tail)
+        seen = _seen(answer, rendered.text)
+        if seen is None:
+            return "the template leaves out the name of a call"
+        if name == BACKSLASHES and _LOSSY in rendered.text:
+            return "the template does not double backslashes"
+        if not shown.is_one_answer(rendered.text):
+            return "the template writes the answer as several turns"
+        return Reading(name, rendered.prompt, rendered.text, seen, rendered.rest, rendered.lead)
 
 
 #: A backslash that should be doubled in a Python call.

@@ -12,6 +12,7 @@ __all__ = ["EOS", "Rendered", "common_tail", "cut", "turn_start", "without_ids",
 
 #: The template's text for a token that the source does not define.
 EOS = "<|zqeos|>"
+_USER = str(USER["content"])
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,18 @@ def cut(full: str, prompt: str, bare: str, begins: tuple[str, ...] = ()) -> Rend
     """
     turn_at = turn_start(prompt, bare)
     turn = prompt[turn_at:]
-    place = tag_start(full, len(common_start(full, prompt)))
+    if prompt == bare and has_words(turn):  # the template begins another turn, whether it should or not
+        full = full.rstrip().removesuffix(turn.strip()) if full != prompt else full
+    place = len(common_start(full, prompt))
+    written = _past(full, place, prompt[place:])
+    if (
+        written is None and full.find(_USER, place) >= 0
+    ):  # the prompt lists its tools elsewhere than a conversation
+        asked = full.rfind(_USER) + len(_USER)
+        written = _past(full, asked, prompt[prompt.rfind(_USER) + len(_USER) :])
+    if written is not None:  # the turn may have other white space than the generation prompt
+        return Rendered(full[:written], turn, full[written:])
+    place = tag_start(full, place)
     for begin in (begin for begin in begins if begin in full):
         text_at = full.rfind(begin)
         if text_at < place < text_at + len(begin) or full[place:text_at].isalnum():
@@ -57,12 +69,27 @@ def cut(full: str, prompt: str, bare: str, begins: tuple[str, ...] = ()) -> Rend
     return Rendered(full[:place], lead, full[place:], rest)
 
 
+def _past(full: str, place: int, rest: str) -> int | None:
+    """Return where the rest of the generation prompt ends in a rendering that has other white space; None if it does not
+    have it."""
+    words = "".join(rest.split())
+    if not words:
+        return None
+    for letter in words:
+        while full[place : place + 1].isspace():
+            place += 1
+        if not full.startswith(letter, place):
+            return None
+        place += 1
+    return place
+
+
 def turn_start(prompt: str, bare: str) -> int:
     """Return where the answer's turn begins in a prompt: after the conversation, or after the user's text."""
     if prompt != bare:
         return len(common_start(prompt, bare))
-    user = prompt.rfind(str(USER["content"]))
-    tag = TAG.search(prompt, user + len(str(USER["content"])))
+    user = prompt.rfind(_USER)
+    tag = TAG.search(prompt, user + len(_USER))
     if user < 0 or tag is None:
         return len(prompt)
     return tag.end() if has_words(prompt[tag.end() :]) else tag.start()

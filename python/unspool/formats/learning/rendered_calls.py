@@ -75,7 +75,7 @@ def _render(template: str, tokens: tuple[tuple[str, str], ...]) -> tuple[Rendere
     known = {"bos_token": "<|zqbos|>", "eos_token": EOS, "unk_token": "", "pad_token": "", **dict(tokens)}
     common = {**known, "tools": tools_of(CALLS)}
     try:
-        with Sandbox(template, 10.0) as sandbox:
+        with Sandbox(template, 10.0, is_patient=True) as sandbox:
             shape, has_calls = find_shape(sandbox, common)
             return tuple(_answers(sandbox, shape, common)) if has_calls else ()
     except (LearnError, ImportError):

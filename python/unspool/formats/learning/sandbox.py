@@ -8,6 +8,7 @@ import math
 import os
 import re
 import selectors
+import signal
 import subprocess
 import sys
 import time
@@ -28,9 +29,11 @@ ANSWER_BYTES = 32 << 20
 # Maximum seconds of a wait. An abandoned thread gets its exception between two waits.
 _LONGEST_WAIT_S = 0.2
 
+# How many times longer than its CPU time a process may take if the machine is busy.
+_PATIENCE = 20
+
 _HALF = re.compile("[\ud800-\udfff]")
 _CHILD = Path(__file__).with_name("child.py")
-_ENDED = "the chat template ended its process; it needs too much memory or time, or crashes Python"
 
 #: A text; or None and the template's error.
 Rendering = tuple[str | None, str]
@@ -44,22 +47,28 @@ class Sandbox:
 
     Args:
         template: The chat template.
-        timeout: Seconds until the process is killed, for all renderings together.
+        timeout: Seconds of CPU time until the process is killed, for all renderings together; and seconds until then
+            by the clock, unless `is_patient`.
         is_lasting: Whether the process is kept. Then the time and CPU time start anew at each call of `render`,
             `strftime_now` is the real time, and one text may be as long as a whole answer.
+        is_patient: Whether the clock counts only if the machine is so busy that the process gets almost no CPU time.
 
     Raises:
         LearnError: The template is rejected or exceeds a limit, or the system does not support the limits.
         ImportError: jinja2 is missing, or older than 3.1.6.
     """
 
-    def __init__(self, template: str, timeout: float, *, is_lasting: bool = False) -> None:
+    def __init__(
+        self, template: str, timeout: float, *, is_lasting: bool = False, is_patient: bool = False
+    ) -> None:
         folders = _folders_of_jinja()
         if os.name != "posix":
             raise LearnError("a chat template is rendered under limits that only POSIX systems have")
         self._is_lasting = is_lasting
-        self._deadline = time.monotonic() + timeout
-        self._timeout = timeout
+        self._wait_seconds = timeout * (_PATIENCE if is_patient else 1)
+        self._deadline = time.monotonic() + self._wait_seconds
+        self._timeout, self._is_patient = timeout, is_patient
+        self._began, self._child_seconds = time.thread_time(), 0.0
         self._process = subprocess.Popen(
             [sys.executable, "-I", str(_CHILD)],
             stdin=subprocess.PIPE,
@@ -121,15 +130,17 @@ class Sandbox:
 
     def _render(self, request: str) -> list[Rendering]:
         if self._is_lasting:
-            self._deadline = time.monotonic() + self._timeout
-        return [_rendering(item) for item in self._ask(request)["made"]]
+            self._deadline = time.monotonic() + self._wait_seconds
+        answer = self._ask(request)
+        self._child_seconds = answer["cpu_seconds"]
+        return [_rendering(item) for item in answer["made"]]
 
     def _ask(self, request: str) -> dict[str, Any]:
         try:
             self._send(request.encode() + b"\n")
             answer: dict[str, Any] = json.loads(self._receive())
         except (BrokenPipeError, ConnectionResetError, ValueError):
-            raise LearnError(_ENDED) from None
+            raise self._ended() from None
         if "failed" in answer:
             raise LearnError(f"the chat template cannot be rendered: {answer['failed']}")
         return answer
@@ -152,7 +163,7 @@ class Sandbox:
             self._wait(pipe, selectors.EVENT_READ)
             piece = os.read(pipe, 1 << 16)
             if not piece:
-                raise LearnError(_ENDED)
+                raise self._ended()
             size += len(piece)
             if size > ANSWER_BYTES:
                 raise LearnError(f"the chat template writes more than {ANSWER_BYTES} bytes in all")
@@ -163,15 +174,33 @@ class Sandbox:
         with selectors.DefaultSelector() as selector:
             selector.register(pipe, event)
             while not selector.select(min(_LONGEST_WAIT_S, max(0.0, self._deadline - time.monotonic()))):
-                if time.monotonic() >= self._deadline:
+                if time.monotonic() < self._deadline:
+                    continue
+                if self._is_patient:
                     raise LearnError(
-                        f"the chat template took longer than {self._timeout:g} s; pass a longer timeout if you trust it"
+                        f"the chat template was not rendered within {self._wait_seconds:g} s: the machine is too busy; "
+                        "try again later, or pass a longer timeout"
                     )
+                raise self._took_longer("s")
+
+    def _took_longer(self, unit: str) -> LearnError:
+        return LearnError(
+            f"the chat template took longer than {self._timeout:g} {unit}; pass a longer timeout if you trust it"
+        )
+
+    def _ended(self) -> LearnError:
+        """The reason why the process ended by itself."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            if self._process.wait(_LONGEST_WAIT_S) == -signal.SIGXCPU:
+                return self._took_longer("s of processor time")
+        return LearnError("the chat template ended its process; it needs too much memory, or crashes Python")
 
     def check_time(self) -> None:
-        """Raise LearnError after the deadline."""
-        if time.monotonic() > self._deadline:
-            raise LearnError(f"no format was found within {self._timeout:g} s; pass a longer timeout")
+        """Raise LearnError if the process and this thread have used more CPU time than the timeout."""
+        if time.thread_time() - self._began + self._child_seconds > self._timeout:
+            raise LearnError(
+                f"no format was found within {self._timeout:g} s of processor time; pass a longer timeout"
+            )
 
 
 def _rendering(item: dict[str, str]) -> Rendering:

@@ -110,7 +110,7 @@ class Shown:
         return not (self._has_one_turn and self._head in text)
 
     def turns(self, frames: Frames) -> list[str]:
-        """Return possible default ends of the prompt: unchanged, and without a reasoning opener.
+        """Return possible default ends of the prompt: unchanged, and without a reasoning opener or closer.
 
         Reasoning that the prompt both opens and closes is left out.
         """
@@ -120,7 +120,10 @@ class Shown:
         if closer and closer in turn and opener in turn:
             turn = turn[: turn.index(opener)]
         without = turn.rstrip().removesuffix(opener) if opener else turn
-        return list(dict.fromkeys([turn, without]))
+        unclosed = (
+            turn.rstrip().removesuffix(closer) if closer else turn
+        )  # the prompt closes what it does not open
+        return list(dict.fromkeys([unclosed, turn, without]))
 
     def ends_with(self, frames: Frames, more: tuple[str, ...]) -> tuple[str, ...]:
         """Return the texts that end an answer whose content has this markup around it."""
