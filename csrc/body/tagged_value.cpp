@@ -20,6 +20,7 @@ void TaggedValue::begin(TypeSet types, std::string& out) {
   mode_ = Mode::undecided;
   is_at_start_ = slot_.trim != ValueTrim::none;
   is_empty_line_ = has_line_ = false;
+  space_left_ = slot_.trim == ValueTrim::none ? slot_.space_before.size() : 0;
   opener_read_ = slot_.value_open.empty() ? kNotLookedFor : 0;
   entities_ = EntityDecoder();
   candidate_ = TypedCandidate(types_, slot_.python_values);
@@ -88,6 +89,22 @@ void TaggedValue::put_inside(std::string_view text, std::string& out) {
   if (trims_line_breaks(slot_.trim) && !space_.empty()) put_inner_space(out);
 }
 
+// Reads the white space that the marker before the value ends with. Each end of it counts.
+std::size_t TaggedValue::read_space(std::string_view text) {
+  std::size_t size = 0;
+  while (size < text.size() && space_left_ > 0) {
+    const std::string_view left =
+        std::string_view(slot_.space_before).substr(slot_.space_before.size() - space_left_);
+    if (text[size] != left[0]) {
+      space_left_ = 0;
+      break;
+    }
+    --space_left_;
+    ++size;
+  }
+  return size;
+}
+
 // Reads what the format drops before a value: white space or a line break.
 std::size_t TaggedValue::read_start(std::string_view text) {
   if (slot_.trim == ValueTrim::space) {
@@ -126,8 +143,8 @@ void TaggedValue::put_inner_space(std::string& out) {
 
 ByteClasses TaggedValue::stops() const {
   const bool is_in_text = mode_ == Mode::string && opener_read_ == kNotLookedFor && !is_at_start_ &&
-                          !is_empty_line_ && space_.empty() && entities_.held().empty() &&
-                          !has_failed();
+                          space_left_ == 0 && !is_empty_line_ && space_.empty() &&
+                          entities_.held().empty() && !has_failed();
   if (!is_in_text) return kAllClasses;
   ByteClasses stops = slot_.entities ? class_of('&') : 0;
   if (slot_.trim == ValueTrim::space) stops |= kEndsInSpace;
@@ -313,8 +330,9 @@ void TaggedValue::visit(Archive& archive) {
   archive.choice(mode_, Mode::container);
   archive(reader_, types_, is_at_start_, is_empty_line_, has_line_, opener_read_, entities_,
           candidate_);
-  archive(held_, first_, space_, unread_, read_);
+  archive(held_, first_, space_, unread_, read_, space_left_);
   archive.literal(problem_);
+  archive.expect(space_left_ <= slot_.space_before.size());
   archive.expect(opener_read_ == 0 || opener_read_ == kNotLookedFor ||
                  opener_read_ < slot_.value_open.size());
   // `hold` and `may_follow_opener` read the byte there.

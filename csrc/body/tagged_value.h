@@ -52,6 +52,8 @@ class TaggedValue {
   /// Reads the value's text, in pieces. After an error it reads no more.
   void put(std::string_view text, std::string& out) {
     if (mode_ == Mode::undecided) read_ += text.size();
+    if (space_left_ > 0) [[unlikely]]
+      text.remove_prefix(read_space(text));
     opener_read_ == kNotLookedFor ? put_inside(text, out) : put_with_opener(text, out);
   }
 
@@ -121,6 +123,7 @@ class TaggedValue {
   void fail(const char* problem, std::string_view unread);
   void put_with_opener(std::string_view text, std::string& out);
   void put_inside(std::string_view text, std::string& out);
+  std::size_t read_space(std::string_view text);
   std::size_t read_start(std::string_view text);
   void put_inner_space(std::string& out);
   void put_trimmed(std::string_view text, std::string& out);
@@ -143,6 +146,7 @@ class TaggedValue {
   bool is_empty_line_ = false;   // only the line break that is markup has been read
   bool has_line_ = false;        // a line break that is markup precedes the value
   std::size_t read_ = 0;         // bytes of the value, while it is undecided
+  std::size_t space_left_ = 0;   // how much of space_before may still come
   std::size_t opener_read_ = 0;  // how much of value_open was read; npos: it is no longer expected
   EntityDecoder entities_;
   TypedCandidate candidate_;

@@ -174,6 +174,12 @@ MarkerCursor::Found XmlParameters::look(const Letter& run) {
 
 void XmlParameters::read_between(const MarkerCursor::Found& found) {
   if (slot_.is_keyless) return read_only_value(found);
+  if (!released_.empty() && slot_.open.is_empty() && written_ != Written::json) {
+    // Nothing but its line opens a parameter.
+    const Letters line = std::exchange(tail_, {});
+    open_parameter();
+    return read_again(line);
+  }
   if (!released_.empty()) return fail("text stands between the parameters");
   if (found.marker != nullptr) on_marker_between(found);
 }

@@ -78,6 +78,7 @@ class XmlParameters final : public TagBody {
   void read_key(const MarkerCursor::Found& found);
   void read_after_tag(const MarkerCursor::Found& found);
   void read_next_key(const MarkerCursor::Found& found);
+  void read_next_line();
   void read_key_end(const MarkerCursor::Found& found);
   void read_next_call(const MarkerCursor::Found& found);
   void read_call_name(const MarkerCursor::Found& found);

@@ -25,8 +25,9 @@ bool any_tag(const MarkerTexts& tags, Test&& test) {
 // Where one of the tags may begin in the text; else its size.
 std::size_t find_begin(std::string_view text, const MarkerTexts& tags) {
   std::size_t found = text.size();
-  for (const std::string& tag : tags.texts)
-    found = std::min(found, text.find(trim(tag).substr(0, 1)));
+  for (const std::string& tag : tags.texts) {
+    if (!trim(tag).empty()) found = std::min(found, text.find(trim(tag).substr(0, 1)));
+  }
   return found;
 }
 
@@ -280,6 +281,7 @@ void XmlParameters::hold_tag(const MarkerCursor::Found& found, State state) {
 
 // Within a line it opens only after a closing tag, and with a key of the schema.
 void XmlParameters::on_opener_in_value(const MarkerCursor::Found& found) {
+  if (slot_.ends_lines() && !refuses_text()) return value_text(found.text);  // on the value's line
   if (ends_with_slip()) return fail_at(kMisspelled);
   const bool begins_line =
       !trims_line_breaks(slot_.trim) || (slip_.empty() && value_.is_at_line_start());
@@ -354,20 +356,23 @@ void XmlParameters::read_next_key(const MarkerCursor::Found& found) {
   if (fit != KeyFit::fits) return take_tag_as_text();
   const bool is_broken =
       slot_.key_end.empty() && released_.find_first_of("<\n") != std::string::npos;
-  if (is_broken && !is_amid_line_ && names_parameter())
+  if (is_broken && !is_amid_line_ && !slot_.open.is_empty() && names_parameter())
     return fail("a parameter's name does not end");
   if (is_broken) return take_tag_as_text();
   if (found.marker == nullptr) return;
   if (static_cast<Role>(found.marker->role) != Role::value_begin) return take_tag_as_text();
   if (is_mention_) return take_opener_as_text();
   if (!is_next_name()) {
+    if (slot_.open.is_empty()) return take_tag_as_text();
     const bool has_end = slot_.key_end.empty() || key_end_ != std::string::npos;
     return has_end || !names_parameter() ? take_opener_as_text()
                                          : fail("a parameter's name does not end");
   }
-  if (holds_tag_) return give_up("a parameter is not closed");
-  quoted_.expect_parameter();
-  if (may_be_quoted()) return;
+  if (closes_ != Closes::value) {
+    if (holds_tag_) return give_up("a parameter is not closed");
+    quoted_.expect_parameter();
+    if (may_be_quoted()) return;
+  }
   if (finish_value() && take_key()) begin_value();
 }
 
@@ -382,6 +387,9 @@ bool XmlParameters::is_next_name() const {
   if (!slot_.key_end.empty() && key_end_ == std::string::npos) return false;
   const Key key = split_key(key_);
   if (key.name.empty() || key.name.find_first_of("<>\n") != std::string_view::npos) return false;
+  // A line of the value, `if (x) y = 1`, is not one that opens a parameter.
+  if (slot_.open.is_empty() && key.name.find_first_of(kSpace) != std::string_view::npos)
+    return false;
   const bool has_type = std::any_of(slot_.types.begin(), slot_.types.end(), [&](const auto& type) {
     return key.attributes.find(type.first) != std::string_view::npos;
   });
@@ -399,11 +407,23 @@ std::size_t XmlParameters::hold_space(std::string_view space) {
 }
 
 void XmlParameters::read_after_tag(const MarkerCursor::Found& found) {
+  if (!released_.empty() && slot_.open.is_empty() && closes_ == Closes::value && !closed_section_)
+    return read_next_line();
   if (!released_.empty()) {
     // The call's closer directly before the section's ends the value; otherwise text continues it.
     return closes_ == Closes::call && closed_section_ ? end_call_after_tag() : take_tag_as_text();
   }
   if (found.marker != nullptr) on_marker_after_tag(found);
+}
+
+// The line after a value's last one: the next parameter, or more of the value.
+void XmlParameters::read_next_line() {
+  const Letters held = std::exchange(tail_, {});
+  tail_.put(held.text().substr(0, tail_tag_));
+  key_.clear();
+  key_end_ = std::string::npos;
+  enter(State::next_key);
+  read_again(held.from(tail_tag_));
 }
 
 // A second marker may decide about the first one. If it does not, it is held too.
@@ -499,9 +519,12 @@ void XmlParameters::take_tag_as_text() {
     return fail(kNoText);
   }
   const Letters again = std::exchange(tail_, {});
-  holds_tag_ = holds_tag_ || (state_ == State::after_tag && tag_role_ != Role::section_close) ||
-               (state_ == State::next_key && !is_mention_);
-  holds_closer_ = holds_closer_ || closes_ != Closes::nothing;
+  // The end of a line within a text is no tag.
+  const bool is_line = slot_.ends_lines() && tag_role_ == Role::value_close;
+  holds_tag_ = holds_tag_ ||
+               (state_ == State::after_tag && tag_role_ != Role::section_close && !is_line) ||
+               (state_ == State::next_key && !is_mention_ && !is_line);
+  holds_closer_ = holds_closer_ || (closes_ != Closes::nothing && !is_line);
   closes_ = Closes::nothing;
   closed_section_ = false;
   enter(State::value);

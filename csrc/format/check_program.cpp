@@ -30,8 +30,9 @@ class Check {
            "a header needs text after its hole");
     }
     if (const auto& reasoning = program_.reasoning)
-      need(!has_empty({&reasoning->open, &reasoning->close}), "reasoning",
-           "reasoning needs text before and after its hole");
+      need(!reasoning->open.is_empty() &&
+               (!reasoning->close.is_empty() || reasoning->calls == CallsInReasoning::end),
+           "reasoning", "reasoning needs text before and after its hole");
     need(program_.section.open.is_empty() == program_.section.close.is_empty(), "calls",
          "calls needs text before and after ${calls}");
   }
@@ -51,15 +52,36 @@ class Check {
     if (tags != nullptr && tags->is_keyless) {
       need(!call.close.is_empty(), "call", "nothing ends ${value}; write text after it");
     } else if (tags != nullptr) {
-      need(!has_empty({&tags->open, &tags->key_close, &tags->close, &call.close}), "call",
-           "a call with ${parameters} needs text after them, and parameter needs text before "
-           "${key}, "
-           "between ${key} and ${value}, and after ${value}");
+      need(!has_empty({&tags->key_close, &tags->close, &call.close}), "call",
+           "a call with ${parameters} needs text after them, and parameter needs text between "
+           "${key} and ${value}, and after ${value}");
+      need(!tags->open.is_empty() || tags->ends_lines(), "parameter",
+           "write text before ${key}; only a parameter whose value ends with its line may begin "
+           "with its key");
+      tell_apart("parameter", "which opens a parameter", tags->open.texts, "which ends its value",
+                 tags->close.texts);
+      tell_apart("parameter", "which opens a parameter", tags->open.texts, "which ends the call",
+                 call.close.texts);
+      tell_apart("parameter", "which ends a value", tags->close.texts, "which ends the call",
+                 call.close.texts);
     } else if (elements != nullptr) {
       need(!has_empty({&elements->open, &call.close}), "call",
            "a call whose ${parameters} are elements needs text after them, and parameter text "
            "before "
            "${key}");
+    }
+  }
+
+  // The parser takes the shorter of two markers that begin alike as soon as it is read.
+  void tell_apart(const char* key, const char* what, const std::vector<std::string>& texts,
+                  const char* other_what, const std::vector<std::string>& others) const {
+    for (const std::string& text : texts) {
+      for (const std::string& other : others) {
+        if (!other.starts_with(text) && !text.starts_with(other)) continue;
+        throw PatternError(key, "'" + text + "', " + what + ", and '" + other + "', " + other_what +
+                                    ", begin alike, and the parser takes the shorter one as soon "
+                                    "as it comes; begin one of them with another letter");
+      }
     }
   }
 

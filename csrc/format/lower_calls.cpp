@@ -162,7 +162,9 @@ BodySlot lower_parameters(const std::vector<ParameterShape>& parameters) {
     add_new(slot.open.texts, each.marker);
     add_new(slot.key_end, each.key_ends);
     add_new(slot.key_close.texts, each.value_begin);
-    add_new(slot.close.texts, each.close.text());
+    add_new(slot.close.texts, each.value_end);
+    if (each.space_after.size() > slot.close.before.size()) slot.close.before = each.space_after;
+    if (each.space_before.size() > slot.space_before.size()) slot.space_before = each.space_before;
     slot.types.insert(slot.types.end(), each.types.begin(), each.types.end());
     if (!each.value_open.empty()) slot.value_open = each.value_open;
     slot.trim = merge(slot.trim, each.trim);

@@ -209,7 +209,7 @@ class TableBuilder {
     const auto add_texts = [&](const MarkerTexts& marker, std::string_view space, Role role) {
       for (const std::string& text : marker.texts) adder_.add(set, text, space, role);
     };
-    add_texts(body.close, {}, Role::value_close);
+    add_texts(body.close, body.close.before, Role::value_close);
     add_texts(body.open, before, Role::parameter_open);
     adder_.add(set, body.json_open, Role::json_open);
     add_texts(call.close, before, Role::body_close);

@@ -99,6 +99,7 @@ struct ParametersSlot {
   std::vector<std::string> key_end;  // ends the key before key_close; attributes may follow
   std::vector<std::pair<std::string, TypeSet>> types;  // an attribute's text, and the value's type
   std::string value_open;                              // may precede a value: <![CDATA[
+  std::string space_before;  // a value, if `trim` is none: dropped as far as it is there
   ValueTrim trim = ValueTrim::newline;
   bool key_entities = false;  // decode &amp; in keys
   bool guess_types = false;  // a parameter without a schema may be JSON of a type other than string
@@ -108,6 +109,12 @@ struct ParametersSlot {
   MarkerTexts json_open;       // may precede that object
   MarkerTexts json_close;      // and may follow it
   bool is_keyless = false;     // the text up to the call's closer is the tool's only parameter
+
+  /// Whether a line's end closes a value.
+  bool ends_lines() const {
+    return !close.texts.empty() &&
+           close.texts.front().find_first_not_of(" \t\r\n") == std::string::npos;
+  }
   bool operator==(const ParametersSlot&) const = default;
 };
 

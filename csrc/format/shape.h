@@ -79,10 +79,12 @@ struct ParameterShape {
   bool key_has_entities = false;
   // For the parser: the markers without quotes.
   ValueTrim trim = ValueTrim::none;
-  std::string marker;                 // opens the parameter
-  std::vector<std::string> key_ends;  // end the key before `value_begin`
-  std::string value_begin;            // what remains before the value
-  std::string value_open;             // may stand before the value
+  std::string space_before, space_after;  // beside the value, where only this side is markup
+  std::string marker;                     // opens the parameter
+  std::vector<std::string> key_ends;      // end the key before `value_begin`
+  std::string value_begin;                // what remains before the value
+  std::string value_open;                 // may stand before the value
+  std::string value_end;                  // ends the value: a tag, or the end of a line
   std::vector<std::pair<std::string, TypeSet>> types;
   bool guesses_types = false;
 

@@ -37,6 +37,17 @@ class ParameterReader {
     std::string_view between =
         pattern_.has(Kind::type) ? take_type(shape) : without_quote(pattern_.after(Kind::key));
     shape.trim = read_trim(between, after);
+    if (is_blank(after) && after.find('\n') == npos)
+      throw PatternError("parameter", "nothing ends a parameter's ${value}");
+    // A line's end may be all that ends a value.
+    const std::size_t end = after.find_first_not_of(is_blank(after) ? " \t" : kSpace);
+    shape.value_end = is_blank(after) ? after.substr(end) : trim(after);
+    if (is_blank(after)) shape.trim = ValueTrim::none;
+    if (shape.trim == ValueTrim::none) {
+      if (!is_blank(between))
+        shape.space_before = between.substr(between.find_last_not_of(kSpace) + 1);
+      shape.space_after = after.substr(0, end);
+    }
     between = trim(between);
     take_value_open(between, shape);
     take_key_end(between, shape);
@@ -45,7 +56,6 @@ class ParameterReader {
       throw PatternError("parameter",
                          "nothing stands between a parameter's ${key} and its ${value}");
     shape.value_begin = between;
-    if (is_blank(after)) throw PatternError("parameter", "nothing ends a parameter's ${value}");
   }
 
  private:
@@ -75,8 +85,8 @@ class ParameterReader {
       shape.types.emplace_back(std::string(before).append(name).append(after), types);
   }
 
-  // White space is markup only if the pattern has it at both sides. With one side alone it would be
-  // the value's: a template that indents its tags does not indent its values.
+  // White space at both sides is one rule for the value. At one side alone it is the marker's: as
+  // much of it is dropped as the output has.
   static ValueTrim read_trim(std::string_view before, std::string_view after) {
     const auto has = [&](char space) {
       return before.ends_with(space) && after.starts_with(space);
@@ -132,7 +142,17 @@ ParameterShape read_parameter(const Pattern& pattern, bool is_element) {
   shape.is_element = is_element;
   // Elements nest, so a value has no closer that is known beforehand: the reader of elements finds
   // it.
-  if (is_element) return shape;
+  if (is_element) {
+    const std::string open = shape.open.text();
+    const bool is_tag = open.ends_with('<') && pattern.texts[1] == ">" &&
+                        pattern.texts[2] == open + '/' && trim(pattern.last()) == ">";
+    if (!is_tag)
+      throw PatternError(
+          "parameter",
+          "elements are written <${key}>${value}</${key}>, with the same text before "
+          "each `<`, and no white space beside the value");
+    return shape;
+  }
   const Hole& value = pattern.hole(Kind::value);
   shape.is_verbatim = value.has("verbatim");
   shape.is_json = value.has("json");

@@ -126,7 +126,7 @@ def test_a_name_is_not_empty() -> None:
         ),
         (
             'call = "<c>${name} ${parameters}/>"\nparameter = "${key}=${value}; "',
-            r"parameter needs text before \$\{key\}",
+            r"parameter: write text before \$\{key\}; only a parameter whose value ends with its line",
         ),
     ],
 )

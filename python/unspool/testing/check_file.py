@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Iterator
+from typing import Any
 
 from unspool.core.format.compile_format import compile_format
 from unspool.errors import FormatError
@@ -19,6 +21,7 @@ from unspool.formats.format_file import FormatFile, read_format, read_text
 from unspool.streams.parser import parse
 from unspool.testing.cases import Case
 from unspool.testing.check import assert_format
+from unspool.writing.render.render import write_text
 
 __all__ = ["check_file", "example_faults", "sample_faults"]
 
@@ -31,7 +34,7 @@ _NO_EXAMPLE = (
 def check_file(path: str | os.PathLike[str]) -> list[str]:
     """Return the faults of a format file, each with its line; empty if there are none.
 
-    Validates keys and patterns, runs each example at every split, and parses a rendered sample.
+    Validates keys and patterns, parses rendered samples, and runs each example at every split.
     """
     name = str(path)
     try:
@@ -40,10 +43,10 @@ def check_file(path: str | os.PathLike[str]) -> list[str]:
     except FormatError as error:
         text = str(error)
         return [text if text.startswith(name) else f"{name}:1: {text}"]
-    text = read_text(path)
-    if not file.examples:
+    faults = sample_faults(file, name, read_text(path))
+    if not faults and not file.examples:
         return [f"{name}:1: {_NO_EXAMPLE}"]
-    return example_faults(file, name) or sample_faults(file, name, text)
+    return faults or example_faults(file, name)
 
 
 def _line_of(text: str, *keys: str) -> int:
@@ -70,18 +73,32 @@ def sample_faults(file: FormatFile, name: str, text: str = "") -> list[str]:
 
     `text` is the file's text, to find the line.
     """
-    sample = sample_of(file)
-    written = (
-        [SAMPLE_CALL] if file.has_tools else [],
-        SAMPLE_REASONING if file.has_reasoning else "",
-        "" if file.has_tools else SAMPLE_CONTENT,
-    )
-    for output in (sample, *(sample + end for end in file.facts.ends)):
-        message = parse(output, file, SAMPLE_TOOLS)
+    reasoning = SAMPLE_REASONING if file.has_reasoning else ""
+    content = "" if file.has_tools else SAMPLE_CONTENT
+    for output, written, tools in _samples(file):
+        message = parse(output, file, tools)
         calls = [(call.name, json.loads(call.arguments)) for call in message.tool_calls if call.is_complete]
-        if message.malformed or (calls, message.reasoning.strip(), message.content.strip()) != written:
+        parts = (calls, message.reasoning.strip(), message.content.strip())
+        if message.malformed or parts != (written, reasoning, content):
+            line = _line_of(text, "call", "reasoning", "content")
             return [
-                f"{name}:{_line_of(text, 'call', 'reasoning', 'content')}: a sample is not read back: {output!r} gives the calls {calls}, the reasoning "
+                f"{name}:{line}: a sample is not read back: {output!r} gives the calls {calls}, the reasoning "
                 f"{message.reasoning!r} and the content {message.content!r}"
             ]
     return []
+
+
+def _samples(file: FormatFile) -> Iterator[tuple[str, list[tuple[str, Any]], Any]]:
+    """Yield outputs, each with its calls and with the request's tools."""
+    sample = sample_of(file)
+    for end in ("", *file.facts.ends):
+        yield sample + end, [SAMPLE_CALL] if file.has_tools else [], SAMPLE_TOOLS
+    if not any(form.parameters for form in file.shape.forms):
+        return
+    # One parameter follows another, a value has a sign, and another call follows.
+    arguments = {"city": "Paris", "note": "3 < 4 > 2", "days": 3}
+    types = {"city": {"type": "string"}, "note": {"type": "string"}, "days": {"type": "integer"}}
+    calls = [("get_weather", arguments), ("get_weather", {"days": 12})]
+    written = [{"name": name, "arguments": given} for name, given in calls]
+    output = write_text(file, {"reasoning": SAMPLE_REASONING, "tool_calls": written})
+    yield output, calls, [{"name": "get_weather", "parameters": {"type": "object", "properties": types}}]

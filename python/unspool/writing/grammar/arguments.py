@@ -244,13 +244,15 @@ class Arguments:
         others = [] if is_any else [name for name in types if name != "string"]
         space = GAP if space_before else EMPTY
         line = Literal("\n") if own_line and space_before else space
-        end_of_text = edge(self.lexicon, after.rest, before=False)
+        # A line's end may be all that ends a value.
+        closer = after.text or after.literal
+        end_of_text = Literal(closer) if after.is_blank else edge(self.lexicon, after.rest, before=False)
         end = sequence(line, end_of_text)
         made: list[Node] = []
         if "string" in types and takes[0]:
-            texts = self._listed(tool, resolved, after.text)
+            texts = self._listed(tool, resolved, closer)
             line = sequence(Literal(space_before), end_of_text)
-            own = self._custom_text(tool, [after.text, *self.words], line, has_entities)
+            own = self._custom_text(tool, [closer, *self.words], line, has_entities)
             if own is not None:
                 made.append(sequence(Literal(space_before), own))
             elif texts is not None:
@@ -285,9 +287,10 @@ class Arguments:
 
     def _text(self, after: Edge, start: Rule | None, own_line: bool = False) -> Node:
         """A verbatim string up to its closer; it must not be empty if the closer has a line of its own."""
-        words, closer = [after.text, *self.words], Edge(after.text)
+        closer = after if after.is_blank else Edge(after.text)
+        words = [closer.literal, *self.words]
         text = self.lexicon.text_until(words, closer, start, least=int(own_line), own_line=own_line)
-        return sequence(text, GAP) if after.after else text
+        return sequence(text, GAP) if after.after and not after.is_blank else text
 
     def _typed(self, tool: Tool, key: str, name: str, schema: Any, has_entities: bool) -> Node:
         """A value of a type other than string, as JSON."""
