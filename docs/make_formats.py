@@ -82,7 +82,8 @@ def reasoning(file: FormatFile) -> str:
     if tags is None:
         return "–"
     opened = " (opened by the prompt)" if tags.starts_open else ""
-    return f"{code(tags.openers[0])} … {code(tags.closers[0])}{opened}"
+    end = code(tags.closers[0]) if tags.closers else "the call"
+    return f"{code(tags.openers[0])} … {end}{opened}"
 
 
 def row(file: FormatFile) -> str:

@@ -127,7 +127,12 @@ class Explanation {
   }
 
   void add_reasoning(const ReasoningRegion& reasoning, bool starts_open) {
-    add_between("Reasoning is", reasoning.open, reasoning.close);
+    if (reasoning.close.is_empty()) {
+      add("Reasoning is between " + listed(reasoning.open) + " and the next call.");
+      add_space(reasoning.open, reasoning.close);
+    } else {
+      add_between("Reasoning is", reasoning.open, reasoning.close);
+    }
     if (starts_open) add("If the prompt is not known, the output starts inside the reasoning.");
     add(say(kInReasoning, reasoning.calls));
   }

@@ -22,7 +22,7 @@ constexpr FileKey kFileKeys[] = {
      KeyType::patterns,
      "The reasoning with the markup around it. A further alternative without a closer, "
      "`\"<think>${reasoning}\"`, says that models leave it out before a call: a call then ends the "
-     "reasoning at once.",
+     "reasoning at once. If no alternative has a closer, only a call ends it.",
      {Kind::reasoning},
      {Kind::any},
      true},

@@ -215,10 +215,11 @@ void PatternFile::read_pattern(std::string_view key, const std::string& text) {
   }
   check_holes(word, pattern, text);
   if (key == "call") check_body(pattern);
-  // "<think>${reasoning}": what comes without its closer is ended by a call.
-  if (key == "reasoning" && is_blank(pattern.last()) && !reasoning.empty()) {
+  // "<think>${reasoning}": what comes without its closer is ended by a call. After a form that has
+  // one, it is no form of its own.
+  if (key == "reasoning" && is_blank(pattern.last())) {
     call_ends_reasoning = true;
-    return;
+    if (!reasoning.empty() && !is_blank(reasoning.front().last())) return;
   }
   patterns_of(key).push_back(std::move(pattern));
 }

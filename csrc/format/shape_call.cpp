@@ -157,8 +157,15 @@ class CallReader {
     call_.inside.emplace_back(std::move(members));
     call_.inside.emplace_back(end);
     call_.body = PythonSlot{};
-    if (!is_blank(last_)) call_.separators = kSeparators;
-    if (!is_blank(first_)) return;
+    if (!is_blank(last_)) {
+      call_.separators = kSeparators;
+    } else if (call_.separator && !call_.list_open) {
+      call_.separators = call_.separator->literal();
+    }
+    if (!is_blank(first_)) {
+      call_.start.may_be_text = call_.open.is_word();
+      return;
+    }
     call_.start.place = call_.list_open ? BarePlace::start : BarePlace::line;
     call_.start.letters = call_.list_open ? "[" : kNameStarts;
     call_.start.known_tools = known_tools(call_.start.place);

@@ -33,7 +33,9 @@ TextShape read_text(const Alternative& alternative) {
 
 TextShape read_reasoning(const PatternFile& file, const Alternative& alternative) {
   TextShape shape = read_text(alternative);
-  if (shape.close.is_blank()) throw PatternError("reasoning", "nothing ends the ${reasoning}");
+  const bool may_end_at_call = !file.call.empty() && !file.has_messages();
+  if (shape.close.is_blank() && (shape.open.is_blank() || !may_end_at_call))
+    throw PatternError("reasoning", "nothing ends the ${reasoning}");
   const std::string_view open = shape.open.literal();
   if (file.has_messages()) {
     shape.own_open = Edge(file.without_turn(open));

@@ -38,7 +38,10 @@ std::string_view line_of(std::string_view text) {
 // Whether another call of this kind may begin with the byte, directly after the last one.
 bool chains_at(const CallRegion& call, bool closer_pending, char byte) {
   if (call.is(BodyKind::json_call) || call.is_one_object()) return byte == '{';
-  return call.is(BodyKind::pythonic) && closer_pending && begins_name(byte);
+  // Without a closer, only the format says that a second call may follow the first.
+  const bool may_follow =
+      closer_pending || (call.close.is_empty() && !call.is_bare() && !call.separators.empty());
+  return call.is(BodyKind::pythonic) && may_follow && begins_name(byte);
 }
 
 }  // namespace

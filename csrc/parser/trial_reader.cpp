@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "body/names.h"
 #include "text/utf8.h"
 #include "text/white_space.h"
 
@@ -66,6 +67,9 @@ bool TrialReader::is_mention(const MarkerCursor::Found& match) const {
   const bool is_amid_reasoning = at_.state == State::reasoning && !at_.reasoning_is_empty;
   if (role == Role::reasoning_open) {
     if (at_.state == State::reasoning) return is_amid_reasoning;  // no nesting
+    // A word opens it where a line begins.
+    const bool begins_line = at_.boundary != Boundary::none || at_.last_byte == '\n';
+    if (begins_name(match.text[0]) && !begins_line) return true;
     // `Models write "<think>" first.` quotes the tag.
     return !match.marker->has_token && is_quote(at_.last_byte) && at_.boundary == Boundary::none;
   }

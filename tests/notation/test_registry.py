@@ -36,7 +36,7 @@ def test_a_format_is_read_alone_and_once(read_files: list[str]) -> None:
 
 def test_an_alias_and_the_list_read_every_file_once(read_files: list[str]) -> None:
     assert unspool.get_format("qwen25").name == "hermes"
-    assert len(unspool.formats()) == len(read_files) == len(set(read_files)) == 82
+    assert len(unspool.formats()) == len(read_files) == len(set(read_files)) == 83
 
 
 def test_a_file_has_its_formats_name() -> None:

@@ -262,7 +262,7 @@ class ReasoningDetector(BaseReasoningFormatDetector):  # type: ignore[misc]
         assert tags, "a detector stands for a format with reasoning"
         super().__init__(
             tags.openers[0],
-            tags.closers[0],
+            next(iter(tags.closers), ""),  # a call may end it
             force_reasoning=bool(force_reasoning),
             stream_reasoning=stream_reasoning,
             continue_final_message=continue_final_message,
