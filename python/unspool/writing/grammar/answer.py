@@ -136,7 +136,9 @@ class Answer:
         for reasoning in self.shape.reasoning:
             opener = EMPTY if is_open else self._opener(reasoning)
             # Without a closer, the text before a call is reasoning.
-            made.append(opener if reasoning.close.is_blank else sequence(opener, self._text_to(reasoning.close)))
+            made.append(
+                opener if reasoning.close.is_blank else sequence(opener, self._text_to(reasoning.close))
+            )
         whole = choice(*made)
         return whole if is_open else optional(whole)
 
