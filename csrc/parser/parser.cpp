@@ -503,8 +503,10 @@ void Parser::cross(const MarkerCursor::Found& match) {
   at.has_slip |= match.marker->is_slip;
   core_.drop_space(is_reasonings);
   const bool opens_call = role == Role::call_open || role == Role::section_open;
-  at.reasoning_is_cut |=
-      opens_call && at.state == State::reasoning && !core_.program().has_reasoning_headers();
+  // Without a closer, nothing of the reasoning can follow the call.
+  at.reasoning_is_cut |= opens_call && at.state == State::reasoning &&
+                         !core_.program().has_reasoning_headers() &&
+                         !core_.program().reasoning->close.is_empty();
   if (role == Role::call_open) return call_.begin_at_opener(match);  // its audit waits for its name
   at.has_mention = false;
   // Whether the header's marker belongs to the reasoning depends on what the header says.

@@ -25,6 +25,7 @@ def has_tags(file: FormatFile) -> bool:
     return (
         file.has_tools
         and facts.reasoning is not None
+        and bool(facts.reasoning.closers)
         and bool(facts.section_openers or facts.calls[0].openers)
         and not facts.headers
     )

@@ -76,7 +76,7 @@ def trials(format: str, thorough: bool) -> Iterator[Trial]:
         return
     alone = calls_alone(format) if file.has_tools else []
     some = cases_of(format)[0]
-    closer = tags_of(format).closers[0]
+    closer = next(iter(tags_of(format).closers), "")  # a call may end it
     is_kept = tags_of(format).tool_calls != "end"
     # A message of its own is never inside another one.
     has_headers = any(not header.is_inline and not header.names_tool for header in file.facts.headers)
