@@ -427,7 +427,10 @@ void ParserCore::begin_quote(std::string_view begun) {
   trial.tries_call = trial.quotes = trial.is_quoted = true;
 }
 
+// A prompt may have written white space that begins a marker; the trial keeps it with the rest.
 void ParserCore::begin_after_call() {
+  if (!is_blank(cursor.held())) return;
+  cursor.flush([this](std::string_view text) { put_content(text); });
   begin_trial({}, false);
   trial.follows_call = true;
 }
