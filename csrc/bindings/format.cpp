@@ -112,14 +112,18 @@ void register_others(py::module_& module) {
   py::class_<OtherFamilies, std::shared_ptr<OtherFamilies>> others(module, "OtherFamilies",
                                                                    py::is_final());
   others
-      .def(py::init(
-               [](const std::vector<const FormatSource*>& sources, const FormatSource* unmarked) {
-                 std::vector<Program> programs;
-                 for (const FormatSource* source : sources) programs.push_back(source->program);
-                 const Program* own = unmarked == nullptr ? nullptr : &unmarked->program;
-                 return std::make_shared<OtherFamilies>(programs, own);
-               }),
-           py::arg("sources"), py::arg("unmarked") = nullptr)
+      .def(py::init([](const std::vector<const FormatSource*>& sources) {
+             std::vector<Program> programs;
+             for (const FormatSource* source : sources) programs.push_back(source->program);
+             return std::make_shared<OtherFamilies>(programs);
+           }),
+           py::arg("sources"))
+      .def(
+          "with_unmarked",
+          [](const OtherFamilies& self, const FormatSource& own) {
+            return std::make_shared<OtherFamilies>(self, own.program);
+          },
+          py::arg("own"))
       .def_property_readonly("names", [](const OtherFamilies& self) {
         std::vector<std::string> names;
         for (std::size_t i = 0; i < self.size(); ++i) {

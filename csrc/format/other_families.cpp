@@ -51,7 +51,8 @@ std::vector<const MarkerTexts*> openers_of(const Program& program) {
 
 }  // namespace
 
-OtherFamilies::OtherFamilies(const std::vector<Program>& programs, const Program* unmarked) {
+OtherFamilies::OtherFamilies(const std::vector<Program>& programs) {
+  auto openers = std::make_shared<MarkerSet>();
   std::vector<std::string>& texts = opener_texts_;
   const std::vector<MarkerToken> no_tokens;
   const MarkerAdder adder(no_tokens, MarkerTrust::by_text, false);
@@ -71,7 +72,7 @@ OtherFamilies::OtherFamilies(const std::vector<Program>& programs, const Program
         if (at == texts.size()) {
           texts.push_back(text);
           families_at_.emplace_back();
-          adder.add(openers_, text, opener->before, {}, at);
+          adder.add(*openers, text, opener->before, {}, at);
         }
         join(families_at_[at], {family});
       }
@@ -93,7 +94,8 @@ OtherFamilies::OtherFamilies(const std::vector<Program>& programs, const Program
     // By text: the tokens of the stream's vocabulary are another family's.
     formats_.push_back(Format::compile(std::move(program), {}, MarkerTrust::by_text));
   }
-  openers_.compile();
+  openers->compile();
+  openers_ = std::move(openers);
   // What begins alike is read side by side: a longer opener, and an opener at the start of a line.
   for (std::size_t i = 0; i < opener_texts_.size(); ++i) {
     for (std::size_t j = 0; j < opener_texts_.size(); ++j) {
@@ -102,12 +104,12 @@ OtherFamilies::OtherFamilies(const std::vector<Program>& programs, const Program
     auto& at_line = bare_[static_cast<unsigned char>(opener_texts_[i].front())];
     if (!at_line.empty()) join(at_line, families_at_[i]);
   }
-  if (unmarked != nullptr) add_unmarked(*unmarked);
 }
 
 // Any letter may begin a tool's name: which tools there are is known later.
-void OtherFamilies::add_unmarked(const Program& program) {
-  for (UnmarkedWay& way : unmarked_ways(program)) {
+OtherFamilies::OtherFamilies(const OtherFamilies& others, const Program& unmarked)
+    : OtherFamilies(others) {
+  for (UnmarkedWay& way : unmarked_ways(unmarked)) {
     if (formats_.size() == kMost) throw FormatError("also: more than 255 families");
     const auto family = static_cast<Index>(formats_.size());
     for (std::size_t byte = 0; byte < bare_.size(); ++byte) {

@@ -27,8 +27,10 @@ class OtherFamilies {
 
   /// In the order in which they are preferred. A family that writes calls exactly as an earlier one
   /// is left out. Throws FormatError if there are more than `kMost`.
-  /// `unmarked`: the stream's own family, whose calls count without their markers too; or null.
-  explicit OtherFamilies(const std::vector<Program>& programs, const Program* unmarked = nullptr);
+  explicit OtherFamilies(const std::vector<Program>& programs);
+  /// These families, whose formats it shares, and the stream's own, whose calls count without their
+  /// markers too. Throws FormatError if there are more than `kMost`.
+  OtherFamilies(const OtherFamilies& others, const Program& unmarked);
 
   std::size_t size() const { return formats_.size(); }
   const std::shared_ptr<const Format>& format(Index family) const { return formats_[family]; }
@@ -40,7 +42,7 @@ class OtherFamilies {
   }
 
   /// What may open a call, or all calls. A marker's value is an index into `families_at`.
-  const MarkerSet& openers() const { return openers_; }
+  const MarkerSet& openers() const { return *openers_; }
   /// Whether a token's text is a part of an opener, or of any marker of these calls. The end of a
   /// turn is none.
   bool opens(std::string_view token) const { return is_part(token, opener_texts_); }
@@ -53,13 +55,12 @@ class OtherFamilies {
   std::uint64_t fingerprint() const { return fingerprint_; }
 
  private:
-  void add_unmarked(const Program& program);
   bool is_part(std::string_view token, const std::vector<std::string>& texts) const;
 
   std::vector<std::shared_ptr<const Format>> formats_;
   std::vector<UnmarkedWay> unmarked_;  // of the last formats
   std::vector<std::vector<Index>> families_at_;
-  MarkerSet openers_;
+  std::shared_ptr<const MarkerSet> openers_;
   std::vector<std::string> opener_texts_, marker_texts_, ends_;
   std::array<std::vector<Index>, 256> bare_;
   bool has_bare_calls_ = false;

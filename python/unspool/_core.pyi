@@ -818,14 +818,18 @@ class Detokenizer:
 class OtherFamilies:
     """The ways in which other families write calls (`also`). Immutable; shared by all streams."""
 
-    def __init__(self, sources: Sequence[FormatSource], unmarked: FormatSource | None = None) -> None:
+    def __init__(self, sources: Sequence[FormatSource]) -> None:
         """Compile the families, in the order in which they are preferred.
-
-        Args:
-            unmarked: The stream's own family, whose calls count without their markers too.
 
         Raises:
             FormatError: There are more than 255, or their markers take too much memory.
+        """
+
+    def with_unmarked(self, own: FormatSource) -> OtherFamilies:
+        """Return these families, shared, and the stream's own, whose calls count without their markers too.
+
+        Raises:
+            FormatError: There are more than 255 ways to write a call.
         """
 
     @property

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import weakref
+from collections import OrderedDict
 from typing import Any, Literal
 
-from unspool._core import Format, FormatSource, OtherFamilies, Vocabulary
+from unspool._core import Format, FormatSource, Vocabulary
 from unspool.core.fork_safety import ForkSafeLock
-from unspool.core.format.other_families import Also, compile_others
+from unspool.core.format.other_families import Also, compile_others, read_families
 from unspool.core.format.registry import find_source
 from unspool.core.format.response_template import bind_template
 from unspool.errors import ArgumentError
@@ -17,6 +18,9 @@ __all__ = ["Trust", "compile_format", "export_format"]
 Trust = Literal["id", "text", "either"]
 
 _lock = ForkSafeLock()
+
+#: How many formats each vocabulary keeps: those of all families, each with a few options. One takes about half a MB.
+_SIZE = 256
 
 
 def compile_format(
@@ -55,9 +59,9 @@ def compile_format(
         ArgumentError: An option has an invalid value, or `strict_markers` does not go with the format, the
             vocabulary or another option.
     """
-    others = compile_others(also)
+    families = read_families(also)
     if isinstance(format, Format):
-        if others is not None:
+        if families:
             raise ArgumentError(
                 f"also: '{format.name}' is compiled already; name a format, or compile it with compile_format(..., also=...)"
             )
@@ -71,19 +75,19 @@ def compile_format(
     if trust not in ("id", "text", "either"):
         raise ArgumentError(f"trust is '{trust}'; use 'id', 'text' or 'either'")
     if strict_markers:
-        _check_strict(vocabulary, trust, unmarked_calls, others)
+        _check_strict(vocabulary, trust, unmarked_calls, bool(families))
     source, used = _read_reasoning(format, reasoning, tool_calls_in_reasoning)
-    if unmarked_calls:
-        others = compile_others(also, source)
+    # By value: equal requests share a format, whatever else was compiled between them.
     key = (
-        source, used, tool_calls_in_reasoning, tools, tool_choice, required, unmarked_calls, others, trust,
+        source, used, tool_calls_in_reasoning, tools, tool_choice, required, unmarked_calls, families, trust,
         strict_markers,
     )  # fmt: skip
     cache = _cache_of(vocabulary)
     with _lock:
         found = cache.get(key)
-    if found is not None:
-        return found
+        if found is not None:
+            cache.move_to_end(key)
+            return found
     tokens = list(vocabulary.added_tokens.items()) if vocabulary is not None else []
     made = Format(
         source,
@@ -95,17 +99,17 @@ def compile_format(
         reasoning=used,
         tool_calls_in_reasoning=tool_calls_in_reasoning or "",
         unmarked_calls=unmarked_calls,
-        others=others if tools else None,
+        others=compile_others(families, source if unmarked_calls else None) if tools else None,
     )
     with _lock:
-        if len(cache) > 1024:  # a server with ever new tool names
-            cache.clear()
-        cache[key] = made
+        made = cache.setdefault(key, made)  # another thread may have made it
+        while len(cache) > _SIZE:  # a server with ever new tool names
+            cache.popitem(last=False)
     return made
 
 
 def _check_strict(
-    vocabulary: Vocabulary | None, trust: str, unmarked_calls: bool, others: OtherFamilies | None
+    vocabulary: Vocabulary | None, trust: str, unmarked_calls: bool, reads_others: bool
 ) -> None:
     """Raise ArgumentError if an option contradicts `strict_markers`."""
     if vocabulary is None:
@@ -118,7 +122,7 @@ def _check_strict(
         raise ArgumentError(
             "strict_markers makes a call without a marker text, and unmarked_calls makes it a call; choose one"
         )
-    if others is not None:
+    if reads_others:
         raise ArgumentError(
             "strict_markers counts the tokens of the model's own family, and also= reads other families; choose one"
         )
@@ -154,8 +158,8 @@ def _keys(source: FormatSource) -> dict[str, Any]:
     return {"name": source.name, **source.patterns}
 
 
-_Cache = dict[Any, Format]
-_text_cache: _Cache = {}
+_Cache = OrderedDict[Any, Format]
+_text_cache: _Cache = OrderedDict()
 _id_caches: weakref.WeakKeyDictionary[Vocabulary, _Cache] = weakref.WeakKeyDictionary()
 
 
@@ -166,7 +170,7 @@ def _cache_of(vocabulary: Vocabulary | None) -> _Cache:
     if found is not None:
         return found
     with _lock:
-        return _id_caches.setdefault(vocabulary, {})
+        return _id_caches.setdefault(vocabulary, OrderedDict())
 
 
 def _read_reasoning(

@@ -1,4 +1,8 @@
-"""Other families whose calls a stream also reads (`also`)."""
+"""Other families whose calls a stream also reads (`also`).
+
+Each set of families is compiled once, whichever streams use it: the ways of a stream's own family to write a call
+without markers are compiled apart, and share the set.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +13,13 @@ from unspool._core import FormatSource, OtherFamilies
 from unspool.core.format.registry import find_source, sources
 from unspool.errors import ArgumentError
 
-__all__ = ["Also", "compile_others"]
+__all__ = ["Also", "compile_others", "read_families"]
 
 Also = str | FormatSource | Sequence[str | FormatSource]
+
+
+#: All families, each format of the package without markers, and as many again with all families.
+_SIZE = 256
 
 
 def compile_others(also: Also, unmarked: FormatSource | None = None) -> OtherFamilies | None:
@@ -20,6 +28,19 @@ def compile_others(also: Also, unmarked: FormatSource | None = None) -> OtherFam
     Args:
         also: Names of formats or format files, preferred in this order; "any": all formats. Empty: none.
         unmarked: The stream's own family, if its calls also count without their markers.
+
+    Raises:
+        UnknownFormatError, ArgumentError: As in `read_families`.
+    """
+    families = read_families(also)
+    return _compile(families, unmarked) if families or unmarked is not None else None
+
+
+def read_families(also: Also) -> tuple[FormatSource, ...]:
+    """Return the formats that `also` names, in the order in which they are preferred.
+
+    Args:
+        also: See `compile_others`.
 
     Raises:
         UnknownFormatError: No format has this name.
@@ -33,11 +54,8 @@ def compile_others(also: Also, unmarked: FormatSource | None = None) -> OtherFam
         raise ArgumentError(
             f"also is of type {type(also).__name__}; pass names of formats, or 'any'"
         ) from None
-    if not names and unmarked is None:
-        return None
     if "any" in names:
-        every = [source for source in sources() if source.has_tools]
-        return _compile(tuple(sorted(every, key=_rank)), unmarked)
+        return tuple(sorted((source for source in sources() if source.has_tools), key=_rank))
     found = []
     for name in names:
         if not isinstance(name, (str, FormatSource)):
@@ -46,7 +64,7 @@ def compile_others(also: Also, unmarked: FormatSource | None = None) -> OtherFam
         if not source.has_tools:
             raise ArgumentError(f"also: format '{source.name}' has no calls; name one that has")
         found.append(source)
-    return _compile(tuple(found), unmarked)
+    return tuple(found)
 
 
 def _rank(source: FormatSource) -> tuple[int, str]:
@@ -54,6 +72,8 @@ def _rank(source: FormatSource) -> tuple[int, str]:
     return -len(source.models) - len(source.aliases), source.name
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=_SIZE)
 def _compile(families: tuple[FormatSource, ...], unmarked: FormatSource | None) -> OtherFamilies:
-    return OtherFamilies(list(families), unmarked)
+    if unmarked is None:
+        return OtherFamilies(list(families))
+    return _compile(families, None).with_unmarked(unmarked)
