@@ -104,7 +104,9 @@ ByteLabel CallFilter::label_of(const ByteLabel& label, Outlet outlet, std::int32
     case Outlet::content: return {.fate = Fate::content};
     case Outlet::malformed: break;
     case Outlet::dropped:
-      return {.fate = Fate::malformed, .part = labels_ ? LabelPart::left_out : LabelPart::none};
+      return {.fate = Fate::malformed,
+              .is_aside = true,
+              .part = labels_ ? LabelPart::left_out : LabelPart::none};
   }
   return {.fate = Fate::malformed};
 }

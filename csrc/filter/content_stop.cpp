@@ -14,7 +14,6 @@
 namespace unspool {
 
 void ContentStop::pass(Events& out, bool ends) {
-  const bool was_stopped = stops_.is_stopped();
   for (const Event& event : in_.list()) {
     const bool is_content = event.kind == EventKind::content;
     // Text of one put after the match is still in the list.
@@ -36,7 +35,7 @@ void ContentStop::pass(Events& out, bool ends) {
       out.add(event, in_);
     }
   }
-  if (!was_stopped) pass_audit(out, ends);
+  if (audits_) pass_audit(out, ends);
   in_.clear();
 }
 
@@ -48,18 +47,30 @@ FinishReason ContentStop::reason_of(FinishReason reason) const {
 void ContentStop::emit(std::uint64_t token_end, Events& out) {
   if (sure_.empty()) return;
   out.add_text(EventKind::content, -1, sure_, token_end);
-  content_bytes_ += sure_.size();
+  if (audits_) {
+    const std::size_t left_out = std::min(left_out_, sure_.size());
+    left_out_ -= left_out;
+    content_bytes_ += sure_.size() - left_out;
+  }
   sure_.clear();
 }
 
-// The audit reports content once it is emitted, and later text after that.
+// The audit reports content once it is emitted, and later text after that. It may come later than
+// its events, also than the stop string: white space that a filter holds is before it in the
+// output.
 void ContentStop::pass_audit(Events& out, bool ends) {
-  audit_.insert(audit_.end(), in_.audit().begin(), in_.audit().end());
+  if (!audit_has_ended_) audit_.insert(audit_.end(), in_.audit().begin(), in_.audit().end());
   while (!audit_.empty()) {
     Events::Audited& next = audit_.front();
-    if (next.fate != Fate::content) {
-      // Emitted content ends with an included stop string; one that is left out is in the queue.
-      if (stops_.is_stopped() && stops_.includes_stop() && content_bytes_ == 0) break;
+    const bool is_content = next.fate == Fate::content || next.in_content;
+    // Emitted content ends with an included stop string; one that is left out comes next. Text
+    // after it is no part of the answer, so it has no fate.
+    if (stops_.is_stopped() && content_bytes_ == 0 &&
+        (is_content || stops_.includes_stop() || left_out_ > 0)) {
+      audit_has_ended_ = true;
+      break;
+    }
+    if (!is_content) {
       out.add_audit(next, next.text);
       audit_.pop_front();
       continue;
@@ -69,12 +80,10 @@ void ContentStop::pass_audit(Events& out, bool ends) {
     out.add_audit(next, std::string_view(next.text).substr(0, size));
     content_bytes_ -= size;
     next.text.erase(0, size);
-    if (!next.text.empty()) break;
-    audit_.pop_front();
+    if (!next.text.empty() && !stops_.is_stopped()) break;
+    if (next.text.empty()) audit_.pop_front();
   }
-  // Text after the stop string is no part of the answer, so it has no fate.
-  if (ends || stops_.is_stopped()) audit_.clear();
-  if (audit_.empty()) content_bytes_ = 0;
+  if (ends || audit_has_ended_) audit_.clear();
 }
 
 }  // namespace unspool

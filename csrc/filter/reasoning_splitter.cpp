@@ -8,6 +8,14 @@
 
 namespace unspool {
 
+namespace {
+
+bool is_left_out(const ByteLabel& label) {
+  return label.part == LabelPart::left_out && label.fate == Fate::marker;
+}
+
+}  // namespace
+
 void ReasoningSplitter::finish(FinishReason reason, std::uint64_t token_end, Events& out) {
   ParserFilter::finish(reason, token_end, out);
   // At the end nothing follows the markup, so it belongs to the answer.
@@ -18,14 +26,15 @@ void ReasoningSplitter::finish(FinishReason reason, std::uint64_t token_end, Eve
 
 void ReasoningSplitter::pass(const Events& in, std::uint64_t token_end, Events& out) {
   for (const Events::Audited& piece : in.audit()) {
-    if (audits_) out.add_audit(piece, piece.text);
+    if (audits_) audit_.push_back(piece);
     // A special token that is skipped is here for the labels only.
-    if (piece.part == LabelPart::left_out && piece.fate == Fate::marker) continue;
+    if (is_left_out(piece)) continue;
     if (piece.of_reasoning || piece.fate == Fate::reasoning) {
       if (!piece.of_reasoning) out.add_text(EventKind::reasoning, -1, piece.text, token_end);
       // Markup before reasoning introduces it, and the second parser must not see it.
       lead_.clear();
       has_begun_ = false;
+      pass_audit(false, out);
       continue;
     }
     // Only text or a call shows that the reasoning is over.
@@ -38,6 +47,16 @@ void ReasoningSplitter::pass(const Events& in, std::uint64_t token_end, Events& 
 void ReasoningSplitter::put_lead(std::uint64_t token_end, Events& out) {
   if (!lead_.empty()) out.add_text(EventKind::content, -1, lead_, token_end);
   lead_.clear();
+  pass_audit(true, out);
+}
+
+// In the order of the output: the markup waits, and so does what follows it.
+void ReasoningSplitter::pass_audit(bool in_content, Events& out) {
+  for (Events::Audited& piece : audit_) {
+    piece.in_content = in_content && !is_left_out(piece);
+    out.add_audit(piece, piece.text);
+  }
+  audit_.clear();
 }
 
 void ReasoningSplitter::add_held(Held& out) const {

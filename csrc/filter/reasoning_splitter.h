@@ -2,6 +2,7 @@
 // that reads text: a host may have two parsers, with text between them.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <string>
 
@@ -34,16 +35,18 @@ class ReasoningSplitter final : public ParserFilter {
   void visit(Archive& archive) override {
     archive.same("choice of options", kReasoningSplitter, audits_);
     ParserFilter::visit(archive);
-    archive(lead_, has_begun_);
+    archive(lead_, audit_, has_begun_);
   }
 
  private:
   void pass(const Events& in, std::uint64_t token_end, Events& out) override;
   void put_lead(std::uint64_t token_end, Events& out);
+  void pass_audit(bool in_content, Events& out);
 
   bool audits_;
-  std::string lead_;        // markup that may introduce the answer or another block of reasoning
-  bool has_begun_ = false;  // text or a call has come since the reasoning
+  std::string lead_;  // markup that may introduce the answer or another block of reasoning
+  std::deque<Events::Audited> audit_;  // of that markup
+  bool has_begun_ = false;             // text or a call has come since the reasoning
 };
 
 }  // namespace unspool

@@ -55,7 +55,7 @@ void TextTrim::pass(const Events& in, std::uint64_t, Events& out) {
     }
   }
   for (const Events::Audited& piece : in.audit()) {
-    if (piece.fate == Fate::malformed) {
+    if (piece.fate == Fate::malformed && !piece.is_aside) {
       // The same for the audit.
       settle(texts_.front(), Fate::content);
       texts_.front().audit_edges.pass_text();

@@ -50,6 +50,16 @@ class AuditTrail {
     return bytes;
   }
 
+  /// How many of the first `count` bytes of the output are ignored ones that wait: the text around
+  /// them does not have them.
+  std::uint64_t ignored_within(std::uint64_t count) const {
+    std::uint64_t bytes = 0;
+    for (const Ignored& ignored : ignored_) {
+      if (ignored.at < count) bytes += ignored.text.size();
+    }
+    return bytes;
+  }
+
   /// The fate of the last bytes that are not white space.
   Fate last() const { return last_; }
 

@@ -429,6 +429,7 @@ void CallReader::on_body(const BodyResult& result, std::string_view text) {
   const std::string_view read = text.substr(0, result.consumed);
   const bool keeps_text = core_.keeps_call_text();
   if (is_announced_ && !keeps_text && result.status == ScanStatus::more) {  // most input
+    pending_text_.clear();  // of the time when a prompt's bytes had no fate
     core_.raw.clear();
     opener_bytes_ = 0;
     return;

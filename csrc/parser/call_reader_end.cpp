@@ -24,7 +24,10 @@ constexpr std::size_t kMaxBeginning = 256;
 
 // The body has ended, with its closer or before it.
 void CallReader::end_body(const BodyResult& result) {
-  if (!core_.raw.empty()) core_.audit(Fate::marker, core_.raw);  // a list ends
+  if (!core_.raw.empty()) {  // a list ends
+    core_.drop_space();
+    core_.audit(Fate::marker, core_.raw);
+  }
   if (core_.echo.records()) core_.echo.add(core_.raw);
   if (!result.closer.empty()) core_.expect_echo(result.closer);  // the body may contain its text
   core_.raw.clear();
@@ -322,6 +325,7 @@ void CallReader::finish_unannounced() {
   const std::string raw = std::exchange(core_.raw, {});
   // A list without its bracket loses nothing.
   if (trim(raw).find_first_not_of(",") == std::string_view::npos) {
+    core_.drop_space();
     return core_.audit(Fate::tool_call, raw);
   }
   problem_ = "the output ends before the tool's name";

@@ -36,6 +36,8 @@ inline constexpr const char* kStray = "the marker belongs to nothing";
 struct ByteLabel {
   Fate fate = Fate::content;
   bool of_reasoning = false;  // markup of the reasoning, or white space that belongs to it
+  bool in_content = false;    // of another fate, and part of the content all the same
+  bool is_aside = false;      // malformed, and not beside the content: a call's, or a marker
   LabelPart part = LabelPart::none;
   std::int32_t call = -1;  // the call that it belongs to; -1: none, or labels are off
   std::int32_t path = 0;   // of arguments: an index into CallPaths
@@ -45,7 +47,7 @@ struct ByteLabel {
   void visit(Archive& archive) {
     archive.choice(fate, Fate::malformed);
     archive.choice(part, LabelPart::left_out);
-    archive(of_reasoning, call);
+    archive(of_reasoning, in_content, is_aside, call);
     archive.index(path, archive.path_end);
     archive.expect(path >= 0 && call >= -1);
   }

@@ -117,7 +117,7 @@ void ParserCore::close_calls(std::int32_t count) {
 std::size_t ParserCore::turn_left() const {
   if (!turn_) [[likely]]
     return 0;
-  return left_of(trial.is_on() ? trial.start().audit.bytes : audited_bytes());
+  return trial.is_on() ? left_of(trial.start().audit.bytes) : left_of_text();
 }
 
 // At every input until all of the turn has its fate.
@@ -279,7 +279,9 @@ void ParserCore::put_stray(std::string_view marker) {
   if (const auto sent = of_output(marker); !sent.empty())
     events_->add_text(EventKind::malformed, -1, sent, token_end, kStray);
   // A filter that reads the calls of other families takes it for text.
-  audit(options_.marks_headed_text ? Fate::malformed : Fate::marker, marker);
+  if (!options_.marks_headed_text) return audit(Fate::marker, marker);
+  if (audit_trail_)
+    audit_trail_->put({.fate = Fate::malformed, .is_aside = true}, marker, *events_);
 }
 
 // If the closer is a token, only that token ends an echo.
@@ -294,7 +296,8 @@ void ParserCore::expect_echo(std::string_view closer) {
 void ParserCore::put_call_text(Fate fate, std::string_view text, LabelPart part,
                                CallPaths::Id path) {
   if (echo.records()) echo.add(text);
-  ByteLabel label{fate, false, part, calls.text_index(), path};
+  ByteLabel label{.fate = fate, .part = part, .call = calls.text_index(), .path = path};
+  label.is_aside = fate == Fate::malformed;
   if (calls.is_over()) label = {.fate = Fate::malformed, .call = label.call};
   const std::string_view sent = of_output(text);
   if (audit_trail_) audit_trail_->put(label, text, *events_);

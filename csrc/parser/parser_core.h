@@ -97,7 +97,7 @@ class ParserCore {
   std::string_view of_output(std::string_view text) const {
     if (!turn_) [[likely]]
       return text;
-    return text.substr(std::min(text.size(), left_of(audited_bytes())));
+    return text.substr(std::min(text.size(), left_of_text()));
   }
   /// What became of the last bytes that are not white space; only while the turn is read.
   Fate last_fate() const { return audit_trail_->last(); }
@@ -146,7 +146,7 @@ class ParserCore {
   void audit(Fate fate, std::string_view text, bool of_reasoning = false) {
     if (!audit_trail_) return;
     const LabelPart part = is_end(fate, text) ? LabelPart::end : LabelPart::none;
-    audit_trail_->put({fate, of_reasoning, part}, text, *events_);
+    audit_trail_->put({.fate = fate, .of_reasoning = of_reasoning, .part = part}, text, *events_);
   }
   /// The same for markers that may have been held, in order.
   void audit_idle(bool of_reasoning = false);
@@ -265,6 +265,12 @@ class ParserCore {
   bool is_strict() const { return options_.by_id && format_->is_strict() && !reads_turn_; }
   std::size_t left_of(std::uint64_t bytes) const {
     return static_cast<std::size_t>(turn_->bytes - std::min(turn_->bytes, bytes));
+  }
+  // The same without what is left out of the text around it.
+  std::size_t left_of_text() const {
+    const std::size_t left = left_of(audited_bytes());
+    const std::uint64_t ignored = audit_trail_ ? audit_trail_->ignored_within(turn_->bytes) : 0;
+    return left - std::min<std::size_t>(left, ignored);
   }
   void begin_output();
   void begin_audit();

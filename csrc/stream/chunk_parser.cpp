@@ -65,11 +65,13 @@ ChunkParser::ChunkParser(std::shared_ptr<const Format> format, ChunkParserOption
   // A label is of a token, and without a vocabulary no byte is known to be of one.
   if (options.labels && !options.vocabulary)
     throw ArgumentError("labels are of token ids; pass tokenizer=");
+  const bool audits = options.parser.audit || options.labels;
   make_parser(std::move(format), std::move(options.parser), options.labels);
   repeats_tag_ = kept_reasoning_ && starts_in_reasoning(kept_reasoning_, {});
   DetokenizerOptions& detokenizer = options.detokenizer;
   if (stop_in_ == StopIn::content && !detokenizer.stop.empty()) {
-    content_stop_ = std::make_unique<ContentStop>(detokenizer.stop, detokenizer.include_stop);
+    content_stop_ =
+        std::make_unique<ContentStop>(detokenizer.stop, detokenizer.include_stop, audits);
     // Moved to the filter after the parser. The detokenizer matches text before it is parsed, so it
     // would also find a stop string in reasoning, arguments and markup.
     detokenizer.stop.clear();
@@ -115,6 +117,7 @@ Events& ChunkParser::parsed_or(Events& out) {
   if (std::exchange(repeats_tag_, false)) {
     const std::string& tag = kept_reasoning_->program().reasoning->open.texts.front();
     events.add_text(EventKind::content, -1, tag, 0);
+    if (content_stop_) content_stop_->leave_out(tag.size());
   }
   return events;
 }
@@ -202,17 +205,30 @@ void ChunkParser::put_slices(std::string_view bytes, Events& out) {
     // Slice by slice: a text of many MB would otherwise need as much again for its valid form.
     text_.clear();
     utf8_.put(slice, text_);
-    if (!is_stopped()) parser_->put_text(text_, token_count_, parsed_or(out));
+    if (!is_stopped()) read_text(text_, token_count_, parsed_or(out), out);
   });
   text_.clear();
   shrink_scratch<kKeptInStream>(text_);
+}
+
+// With an audit, nothing that follows a stop string decides the fate of what precedes it, wherever
+// the text is split.
+void ChunkParser::read_text(std::string_view text, std::uint64_t token_end, Events& parsed,
+                            Events& out) {
+  if (!content_stop_ || !content_stop_->audits()) return parser_->put_text(text, token_end, parsed);
+  while (!text.empty() && !is_stopped()) {
+    const std::string_view character = first_bytes(text, 1);
+    parser_->put_text(character, token_end, parsed);
+    content_stop_->pass(out, false);
+    text.remove_prefix(character.size());
+  }
 }
 
 void ChunkParser::put_ids(std::span<const TokenId> ids, Events& out) {
   if (!has_vocabulary()) return count_ids(ids, out);
   begin(ids.empty() ? Input::none : Input::ids);
   if (input_ == Input::both) {
-    const TextAligner::Sink sink = sink_to(parsed_or(out));
+    const TextAligner::Sink sink = sink_to(out);
     for (const TokenId id : ids) expect_id(id);
     aligner().put({}, sink);
   } else {
@@ -248,7 +264,7 @@ void ChunkParser::put_text_and_ids(std::string_view bytes, std::span<const Token
     end_put(out);
     return;
   }
-  const TextAligner::Sink sink = sink_to(parsed_or(out));
+  const TextAligner::Sink sink = sink_to(out);
   for (const TokenId id : ids) expect_id(id);
   std::string text;
   for_each_slice(bytes, [&](std::string_view slice) {
@@ -393,28 +409,29 @@ void ChunkParser::read_for(std::uint64_t token_end, std::size_t bytes, bool is_s
 }
 
 TextAligner::Sink ChunkParser::sink_to(Events& out) {
+  Events& parsed = parsed_or(out);
   const auto count_to = [this](std::uint64_t token_end, Region before) {
     // A token counts once, however many pieces its text comes in.
     for (; counted_ < token_end; ++counted_) count(before);
   };
-  return {[this, &out, count_to](std::string_view text, std::uint64_t token_end) {
+  return {[this, &parsed, &out, count_to](std::string_view text, std::uint64_t token_end) {
             const Region before = parser_->region();
-            end_special(out);
+            end_special(parsed);
             read_for(token_end, text.size());
-            parser_->put_text(text, token_end, out);
+            read_text(text, token_end, parsed, out);
             count_to(token_end, before);
           },
-          [this, &out, count_to](Symbol symbol, std::uint64_t token_end) {
+          [this, &parsed, count_to](Symbol symbol, std::uint64_t token_end) {
             const Region before = parser_->region();
-            end_special(out);
+            end_special(parsed);
             read_for(token_end, format_->symbol_text(symbol).size());
-            parser_->put_token(symbol, token_end, out);
+            if (!is_audited_to_stop()) parser_->put_token(symbol, token_end, parsed);
             count_to(token_end, before);
           },
-          [this, &out, count_to](std::string_view text, std::uint64_t token_end) {
+          [this, &parsed, count_to](std::string_view text, std::uint64_t token_end) {
             const Region before = parser_->region();
             read_for(token_end, 0, true);
-            put_special(text, token_end, out);
+            if (!is_audited_to_stop()) put_special(text, token_end, parsed);
             count_to(token_end, before);
           }};
 }
@@ -446,7 +463,7 @@ void ChunkParser::finish(FinishReason reason, Events& out) {
   text_.clear();
   if (input_ == Input::both && has_vocabulary()) {
     utf8_.end(text_);
-    const TextAligner::Sink sink = sink_to(parsed_or(out));
+    const TextAligner::Sink sink = sink_to(out);
     if (!text_.empty()) aligner().put(text_, sink);
     aligner().end(sink);
   } else {

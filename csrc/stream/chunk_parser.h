@@ -215,6 +215,11 @@ class ChunkParser : LabelledParser {
   void end_put(Events& out, bool stopped = false);
   void label(Events& out, bool stopped);
   void put_slices(std::string_view bytes, Events& out);
+  void read_text(std::string_view text, std::uint64_t token_end, Events& parsed, Events& out);
+  /// Whether nothing more is read, because it could change the audit of what precedes the stop.
+  bool is_audited_to_stop() const {
+    return content_stop_ && content_stop_->audits() && content_stop_->is_stopped();
+  }
   void put_id(TokenId id, Events& out);
   void count_ids(std::span<const TokenId> ids, Events& out);
   template <bool kLabels>
