@@ -61,6 +61,7 @@ std::unique_ptr<EventParser> OtherCalls::make_parser(Family family) const {
   ParserOptions options = options_;
   options.audit = true;  // shows which bytes are a call's
   options.ends_whole_calls = true;
+  options.reads_slips = true;  // the whole call shows that the markers were meant
   return std::make_unique<Parser>(families_->format(family), options);
 }
 
@@ -320,6 +321,9 @@ OtherCalls::Verdict OtherCalls::judge(Reader& reader) const {
       case EventKind::call_text:
       case EventKind::finish: break;
       case EventKind::reasoning:
+        // An empty block is markup.
+        if (!is_blank(reader.events.text(event))) return Verdict::none;
+        break;
       case EventKind::dropped: return Verdict::none;
     }
   }

@@ -1,5 +1,7 @@
 #include "format/marker_adder.h"
 
+#include <utility>
+
 #include "text/error.h"
 
 namespace unspool {
@@ -15,6 +17,29 @@ struct LookAlike {
 };
 // DeepSeek's markers have letters that look like ASCII, and models that imitate them write ASCII.
 constexpr LookAlike kLookAlikes[] = {{"\uFF5C", '|'}, {"\u2581", '_'}};
+
+bool is_letter(char byte) { return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z'); }
+
+// Whether a bar after a word ends here: that of `<｜DSML｜`, and not that of `<｜`.
+bool ends_in_bar(std::string_view text) {
+  const std::string_view bar = kLookAlikes[0].letter;
+  return text.ends_with(bar) && text.size() > bar.size() &&
+         is_letter(text[text.size() - bar.size() - 1]);
+}
+
+// The text with a space after each bar between two words, or without any. Families that are close
+// differ in it, and their models write each other's way: `<｜DSML｜invoke` and `<｜DSML｜ invoke`.
+std::string spaced(std::string_view text, bool has_space) {
+  std::string made;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::size_t word = text[i] == ' ' ? i + 1 : i;
+    const bool is_gap = word < text.size() && is_letter(text[word]) && ends_in_bar(made);
+    if (is_gap && has_space) made += ' ';
+    if (is_gap) i = word;
+    made += text[i];
+  }
+  return made;
+}
 
 MarkerPattern spelled(std::string_view before, std::string_view text) {
   MarkerPattern pattern;
@@ -81,11 +106,14 @@ void MarkerAdder::add(MarkerSet& set, std::string_view text, std::string_view be
   const Marker marker{static_cast<std::uint8_t>(role), static_cast<std::uint16_t>(value)};
   Marker slip = marker;
   slip.is_slip = true;
-  std::vector<std::string> misspelled;
-  if (adds_slips_) {
-    const std::string doubled = with_double_bars(text);
-    for (const std::string& each : {in_ascii(text), doubled, in_ascii(doubled)}) {
-      if (each != text) misspelled.push_back(each);
+  std::vector<std::pair<std::string, Marker>> others;
+  for (const bool has_space : {false, true}) {
+    const std::string way = spaced(text, has_space);
+    if (way != text) others.emplace_back(way, marker);
+    if (!adds_slips_) continue;
+    const std::string doubled = with_double_bars(way);
+    for (const std::string& each : {in_ascii(way), doubled, in_ascii(doubled)}) {
+      if (each != way) others.emplace_back(each, slip);
     }
   }
   for (;; before.remove_prefix(1)) {
@@ -94,10 +122,10 @@ void MarkerAdder::add(MarkerSet& set, std::string_view text, std::string_view be
     set.add(pattern, marker);
     if (adds_spelled_) set.add(spelled(before, text), marker);
     const bool counts_by_text = adds_spelled_ || !pattern.has_token();
-    for (const std::string& each : misspelled) {
-      if (counts_by_text) set.add(spelled(before, each), slip);
-      const MarkerPattern tokens = with_tokens(before, each);
-      if (tokens.has_token()) set.add(tokens, slip);
+    for (const auto& [other, its_marker] : others) {
+      if (counts_by_text) set.add(spelled(before, other), its_marker);
+      const MarkerPattern tokens = with_tokens(before, other);
+      if (tokens.has_token()) set.add(tokens, its_marker);
     }
     if (before.empty()) return;
   }

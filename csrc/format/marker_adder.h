@@ -13,7 +13,7 @@ class MarkerAdder {
  public:
   /// `tokens`: the tokens that are matched by id. `adds_slips`: for a marker that is matched by its
   /// text, also add the form with ASCII letters in place of their look-alikes and the one with
-  /// double bars.
+  /// double bars. With and without a space after a bar between two words, a marker always counts.
   MarkerAdder(const std::vector<MarkerToken>& tokens, MarkerTrust trust, bool adds_slips)
       : tokens_(tokens),
         adds_spelled_(!tokens.empty() && trust == MarkerTrust::either),

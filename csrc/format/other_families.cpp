@@ -17,10 +17,11 @@ bool announces_calls(const MarkupRegion& markup) {
   return markup.names_tool || !markup.recipient.empty() || !markup.calls.empty();
 }
 
-// What it takes to read the family's calls. The reasoning and the content are the stream's own.
+// What it takes to read the family's calls. The reasoning and the content are the stream's own: of
+// the reasoning only an empty block before a call counts, as markup.
 Program only_calls(Program program) {
   program.turn.clear();
-  program.reasoning.reset();
+  if (program.has_reasoning_headers()) program.reasoning.reset();
   std::erase_if(program.markup, [](const MarkupRegion& markup) {
     return !markup.has_header() && !announces_calls(markup);
   });
@@ -40,13 +41,43 @@ bool reads_alike(const Program& a, const Program& b) {
          a.section.close == b.section.close;
 }
 
+// A header before a call may say nothing of it: an author's name.
 std::vector<const MarkerTexts*> openers_of(const Program& program) {
   std::vector<const MarkerTexts*> openers = {&program.section.open};
   for (const CallRegion& call : program.calls) openers.push_back(&call.open);
   for (const MarkupRegion& markup : program.markup) {
-    if (announces_calls(markup)) openers.push_back(&markup.open);
+    if (announces_calls(markup) || markup.has_header()) openers.push_back(&markup.open);
   }
+  if (program.reasoning) openers.push_back(&program.reasoning->open);
   return openers;
+}
+
+// Of two families that write calls alike, one may have reasoning that the other has not.
+void add_reasoning(Program& program, const std::optional<ReasoningRegion>& more) {
+  if (!more) return;
+  if (!program.reasoning) {
+    program.reasoning = more;
+    return;
+  }
+  add_new(program.reasoning->open.texts, more->open.texts);
+  add_new(program.reasoning->close.texts, more->close.texts);
+}
+
+std::vector<Program> families_of(const std::vector<Program>& programs) {
+  std::vector<Program> families;
+  for (const Program& each : programs) {
+    Program program = only_calls(each);
+    if (program.calls.empty()) continue;
+    const auto alike = std::find_if(families.begin(), families.end(), [&](const Program& other) {
+      return reads_alike(other, program);
+    });
+    if (alike == families.end()) {
+      families.push_back(std::move(program));
+    } else {
+      add_reasoning(*alike, program.reasoning);
+    }
+  }
+  return families;
 }
 
 }  // namespace
@@ -55,14 +86,8 @@ OtherFamilies::OtherFamilies(const std::vector<Program>& programs) {
   auto openers = std::make_shared<MarkerSet>();
   std::vector<std::string>& texts = opener_texts_;
   const std::vector<MarkerToken> no_tokens;
-  const MarkerAdder adder(no_tokens, MarkerTrust::by_text, false);
-  for (const Program& each : programs) {
-    Program program = only_calls(each);
-    if (program.calls.empty()) continue;
-    const bool is_known = std::any_of(formats_.begin(), formats_.end(), [&](const auto& format) {
-      return reads_alike(format->program(), program);
-    });
-    if (is_known) continue;
+  const MarkerAdder adder(no_tokens, MarkerTrust::by_text, true);
+  for (Program& program : families_of(programs)) {
     if (formats_.size() == kMost) throw FormatError("also: more than 255 families");
     const auto family = static_cast<Index>(formats_.size());
     for (const MarkerTexts* opener : openers_of(program)) {

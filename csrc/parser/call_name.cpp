@@ -115,6 +115,13 @@ std::vector<std::string> names_inside(const CallRegion& call, std::string_view t
   return found;
 }
 
+// A tag that closes itself, with more than the name in it: `<invoke name="city" value="Paris" />`.
+// As a call it would be one without arguments, and what the model wrote would be lost.
+bool holds_values(std::string_view attributes) {
+  attributes = trim(attributes);
+  return attributes.ends_with('/') && attributes.find('=') != std::string_view::npos;
+}
+
 }  // namespace
 
 std::string_view without_prefix(const CallRegion& call, std::string_view name) {
@@ -152,8 +159,9 @@ CallName read_call_name(const CallRegion& call, std::string_view written,
   if (call.name.is_twice) halve(read.name);
   if (read.id == read.name) read.id.clear();  // a bare name is not an id
   const bool is_offered = tools != nullptr && tools->find(read.name) != nullptr;
-  read.is_name = is_call_name(read.name, tools) && (is_offered || !may_be_id) &&
-                 attributes.find_first_of("{<") == std::string_view::npos;
+  const bool is_broken = attributes.find_first_of("{<") != std::string_view::npos ||
+                         (parameters != nullptr && holds_values(attributes));
+  read.is_name = is_call_name(read.name, tools) && (is_offered || !may_be_id) && !is_broken;
   if (is_offered || tools == nullptr) return read;
   // Misspelled markup around a tool's name does not make another name of it.
   const std::vector<std::string> inside = names_inside(call, trim(written), *tools);

@@ -59,6 +59,7 @@ struct ParserOptions {
   WhiteSpace white_space = WhiteSpace::keep;
   bool parallel_calls = true;     // false: only the first call is emitted; the others are reported
   bool repair = false;            // accept almost-JSON, and close what was cut off
+  bool reads_slips = false;       // as with `repair`, a misspelled marker counts
   bool ends_whole_calls = false;  // a call ends with its arguments; what follows is not awaited
   ParserLimits limits;
 };

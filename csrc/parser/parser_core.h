@@ -52,7 +52,9 @@ class ParserCore {
 
   const Format& format() const { return *format_; }
   const Program& program() const { return program_; }
-  const MarkerTable& markers() const { return format_->markers(options_.by_id, options_.repair); }
+  const MarkerTable& markers() const {
+    return format_->markers(options_.by_id, options_.repair || options_.reads_slips);
+  }
   /// The kind of the current or the last call.
   const CallRegion& call() const { return program().calls[at.call]; }
   /// The markup that a marker opens; null for other markers.
