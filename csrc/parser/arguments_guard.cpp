@@ -106,6 +106,13 @@ class SoundListener final : public ValueListener {
   bool is_number_ = false;
 };
 
+/// Whether a text may stand for a list with it alone.
+bool takes_list_of_text(const ValueSchema* value) {
+  if (value == nullptr || value->types.has(TypeSet::string)) return false;
+  return value->types.has(TypeSet::array) &&
+         (value->items.empty() || value->items.front().types.has(TypeSet::string));
+}
+
 bool is_sound(std::string_view value, std::size_t max_depth) {
   const std::string text = std::string(value) + ' ';  // ends a number
   SoundListener listener(text, max_depth);
@@ -315,6 +322,9 @@ void ArgumentsGuard::end_typed() {
   const std::string_view string = std::string_view(typed_).substr(typed_.find('"'));
   if (const auto quoted = parse_json(trim(string))) {
     append_typed_literal(quoted->text, types, value);
+    const bool is_text = value.empty() || value[0] == '"';
+    if (is_text && takes_list_of_text(schema_->find(key_text_)))
+      value.assign(1, '[').append(trim(string)).append(1, ']');
   }
   // The text is not of the wanted type, or would not pass as a value: it stays a string.
   if (value.empty() || value[0] == '"' || !is_sound(value, max_depth_ - 1)) {

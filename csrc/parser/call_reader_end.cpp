@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "body/names.h"
+#include "parser/call_name.h"
 #include "parser/call_reader.h"
 #include "text/scratch.h"
 #include "text/white_space.h"
@@ -276,8 +277,19 @@ bool CallReader::is_whole() const {
 
 void CallReader::finish(FinishReason reason) {
   switch (at_.state) {
-    case State::opening:
-    case State::header: return finish_name();
+    case State::opening: return finish_name();
+    case State::header:
+      // `<tool_call>now</arg_value>`: a whole name, and then the closer of something else.
+      if (core_.options().repair && ended_itself(reason) &&
+          core_.call().is(BodyKind::xml_parameters)) {
+        flush_cursor();
+        if (!read_call_name(core_.call(), name_, tools()).inside.empty()) {
+          if (!name_call()) return finish_malformed(reason);
+          core_.enter(State::body);
+          return finish_body(reason);
+        }
+      }
+      return finish_name();
     case State::body: return finish_body(reason);
     default: return finish_malformed(reason);
   }

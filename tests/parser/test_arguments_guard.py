@@ -23,6 +23,7 @@ TOOLS = [
                     "n": {"type": "integer"},
                     "x": {"type": "number"},
                     "l": {"type": "array"},
+                    "i": {"type": "array", "items": {"type": "integer"}},
                 },
             },
         },
@@ -95,6 +96,8 @@ def test_repair_keeps_the_first_of_two_and_says_so() -> None:
     [
         ('{"n": "5"}', '{"n": 5}', ("quoted value",)),
         ('{"n": "5", "l": "[1, \'a\']"}', '{"n": 5, "l": [1, "a"]}', ("quoted value",)),
+        ('{"l": "urgent"}', '{"l": ["urgent"]}', ("quoted value",)),
+        ('{"i": "urgent"}', '{"i": "urgent"}', ()),
         ('{"x": "1e400"}', '{"x": "1e400"}', ()),
         ('{"n": "five", "c": "5"}', '{"n": "five", "c": "5"}', ()),
         ('{"n": 5, "x": [1]}', '{"n": 5, "x": [1]}', ()),
