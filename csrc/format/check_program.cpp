@@ -30,9 +30,7 @@ class Check {
            "a header needs text after its hole");
     }
     if (const auto& reasoning = program_.reasoning)
-      need(!reasoning->open.is_empty() &&
-               (!reasoning->close.is_empty() || reasoning->calls == CallsInReasoning::end),
-           "reasoning", "reasoning needs text before and after its hole");
+      need(!reasoning->open.is_empty(), "reasoning", "reasoning needs text before its hole");
     need(program_.section.open.is_empty() == program_.section.close.is_empty(), "calls",
          "calls needs text before and after ${calls}");
   }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import unspool
 from unspool import FormatFile
@@ -64,6 +66,22 @@ def test_a_prompt_may_have_written_any_part(reasoning: str, after: str) -> None:
         message = unspool.parse(output[place:], file, prompt="<at>\n" + output[:place], audit=True)
         assert message.audit is not None
         assert "".join(text for _, text in message.audit) == output[place:]
+
+
+@pytest.mark.parametrize(
+    ("options", "reasoning", "count"),
+    [
+        ({"tool_calls_in_reasoning": "auto"}, "a", 1),
+        ({"tool_calls_in_reasoning": "end"}, "a", 1),
+        ({"tool_calls_in_reasoning": "keep"}, "a\nAction: f()", 0),
+        ({"tools": []}, "a\nAction: f()", 0),
+    ],
+    ids=str,
+)
+def test_a_request_may_say_otherwise(options: dict[str, Any], reasoning: str, count: int) -> None:
+    message = unspool.parse("Thought: a\nAction: f()", file_of(TURN, ONLY, CALL, END), **options)
+    assert (message.reasoning, message.content) == (reasoning, "")
+    assert len(message.tool_calls) == count
 
 
 @pytest.mark.parametrize(

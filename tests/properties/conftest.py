@@ -16,7 +16,7 @@ DISTINCT = {
     "functionary_v32", "gemma4", "glm45", "glm53_flash", "granite", "granite_pythonic", "hermes", "hy_v3",
     "hyperclovax", "inkling", "json", "k2_horizon", "kimi_k2", "kimi_k3", "lfm2", "llama3_json", "longcat",
     "minicpm5", "minimax_m2", "minimax_m3", "mistral", "muse", "olmo3", "openai", "phi4_mini_json",
-    "pythonic", "qwen3", "qwen3_coder", "sarashina", "seed_oss", "solar_open", "step3", "xlam",
+    "pythonic", "qwen3", "qwen3_coder", "sarashina", "seed_oss", "solar_open", "step3", "ui_tars", "xlam",
 }  # fmt: skip
 
 
