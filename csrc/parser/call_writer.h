@@ -43,6 +43,8 @@ class CallWriter {
   const Place& place() const { return place_; }
   void go_back(const Place& place) {
     place_ = place;
+    // A call that the prompt had closed may have become text.
+    closed_ = std::min(closed_, place.index + 1);
     is_open_ = end_waits_ = false;
     guard_.reset();
   }

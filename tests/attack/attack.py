@@ -240,14 +240,13 @@ def _splits(attack: Attack, rng: random.Random) -> None:
 
 def _audit(attack: Attack, rng: random.Random) -> None:
     whole = attack.parser(audit=True).parse(attack.raw, attack.reason)
-    # The audit of what follows a stop string in the same chunk is not cut off then.
-    if {"stop", "only_reasoning"} <= attack.options.keys():
-        return
     if "stop" not in attack.options:
         text = attack.raw.decode("utf-8", "replace")
         assert "".join(part for _, part in whole.audit) == _replaced(text, whole), (
             "the audit is not the output"
         )
+    elif "\ufffd" not in (text := attack.raw.decode("utf-8", "replace")):
+        assert text.startswith("".join(part for _, part in whole.audit)), "the audit is not in order"
     _, message = _fed(
         attack.parser(audit=True), pieces_of(attack.raw, _cuts(rng, len(attack.raw))), attack.reason
     )

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
+from unspool import get_format
 
 from ..forks import ForkLaw
 from .label_tokens import cut
@@ -46,6 +47,23 @@ def test_with_every_filter(format: str, thorough: bool) -> None:
         options = {name: value for name, value in FILTERS.items() if name not in case.options}
         law = law_of_bytes(case, other, **options)
         law.check_snapshots(some(format, law, number, thorough))
+
+
+def test_after_the_end_of_a_turn(format: str, thorough: bool) -> None:
+    """The output goes on after an end, whole or cut off there, with what may follow one."""
+    ends = get_format(format).facts.ends
+    for number, (case, other) in enumerate(pairs(format)):
+        if "only_reasoning" in case.options:
+            continue
+        for end in ends if thorough else ends[:2]:
+            cut_off = case.input[: len(case.input) * (number % 3 + 1) // 3]
+            ended = replace(case, input=f"{cut_off}{end}\n{end} x")
+            given = FILTERS if number % 2 else {"repair": number % 4 == 0}
+            options = {name: value for name, value in given.items() if name not in case.options}
+            for law_of in (law_of_bytes, law_of_ids):
+                law = law_of(ended, other, **options)
+                size = len(law.output)
+                law.check_snapshots(range(size - 4, size + 1))
 
 
 def test_from_reasoning(format: str, thorough: bool) -> None:
