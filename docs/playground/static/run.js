@@ -24,7 +24,7 @@ const WHY = {
 };
 const REPAIRS = [
   "single quotes", "trailing comma", "python literal", "unquoted key", "unescaped newline", "closed", "duplicate key",
-  "quoted value", "missing quote", "markup",
+  "quoted value", "missing quote", "markup", "raw string",
 ];
 
 /** An error at a field of the form. */
