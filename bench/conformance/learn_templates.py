@@ -98,7 +98,8 @@ def best_shape(box: Sandbox) -> dict[str, Any] | None:
     found: list[tuple[int, dict[str, Any]]] = []
     for n, shape in enumerate(SHAPES):
         call, plain, thought = (text or "" for text, _ in made[3 * n : 3 * n + 3])
-        if "Kraków" not in call or NAMES[0] not in call or '\\"to' in call:
+        # The template has written JSON within a text, or an object as Python prints it.
+        if "Kraków" not in call or NAMES[0] not in call or '\\"to' in call or "{'to': '" in call:
             continue
         found.append(((is_shown(plain) and TEXT in plain) + is_shown(thought), shape))
     return max(found, key=lambda pair: pair[0])[1] if found else None

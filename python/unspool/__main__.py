@@ -547,7 +547,9 @@ def replay_command(file: str, format_: str | None, as_json: bool, as_case: bool)
 @cli.command("learn")
 @click.argument("model")
 @click.option("--name", default="learnt", show_default=True, help="The format's name.")
-@click.option("--timeout", default=10.0, show_default=True, help="Seconds of processor time until learning is stopped.")
+@click.option(
+    "--timeout", default=10.0, show_default=True, help="Seconds of processor time until learning is stopped."
+)
 def learn_command(model: str, name: str, timeout: float) -> None:
     """Learn a format from a chat template and print the format file.
 

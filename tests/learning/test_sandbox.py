@@ -42,6 +42,17 @@ def test_a_hostile_template_reaches_a_limit(name: str) -> None:
         sandbox.render([{"messages": []}], {})
 
 
+@pytest.mark.parametrize(
+    ("how", "unit"), [({}, "s"), ({"is_lasting": True}, "s"), ({"is_patient": True}, "s of processor time")]
+)
+def test_a_slow_template_is_said_to_be_slow(how: dict[str, bool], unit: str) -> None:
+    with (
+        pytest.raises(LearnError, match=rf"took longer than 1 {unit}; pass a longer timeout"),
+        Sandbox(HOSTILE["nested ranges"], 1, **how) as sandbox,
+    ):
+        sandbox.render([{"messages": []}], {})
+
+
 @pytest.mark.parametrize("name", ["nested ranges", "a long text at once", "deep nesting"])
 def test_learn_refuses_a_hostile_template(name: str) -> None:
     with pytest.raises(LearnError, match=LIMITS):

@@ -139,6 +139,8 @@ class Sandbox:
         try:
             self._send(request.encode() + b"\n")
             answer: dict[str, Any] = json.loads(self._receive())
+        except LearnError:  # a ValueError too
+            raise
         except (BrokenPipeError, ConnectionResetError, ValueError):
             raise self._ended() from None
         if "failed" in answer:
