@@ -12,7 +12,11 @@ from .helpers import BACKENDS
 
 PROMPT = "What is the weather?"
 TOOLS = [{"name": "now", "parameters": {"type": "object", "properties": {}, "additionalProperties": False}}]
-REASONING = [file.name for file in unspool.formats() if file.has_reasoning]
+REASONING = [
+    file.name
+    for file in unspool.formats()
+    if file.has_reasoning and not all(part.close.is_blank for part in file.shape.reasoning)
+]
 
 
 def make(llama: Any, tokenizer: Any, format: str, backend: Any = "native") -> StreamGenerator:
@@ -32,6 +36,12 @@ def test_every_family_goes_on_with_its_answer(llama: Any, byte_tokenizer: Any, f
         0 < message.token_counts.reasoning < 5 + 40 < free.token_counts.reasoning
     )  # a closer is up to 40 letters
     assert not message.malformed
+
+
+def test_reasoning_that_only_a_call_ends(llama: Any, byte_tokenizer: Any) -> None:
+    generator = make(llama, byte_tokenizer, "ui_tars")
+    with pytest.raises(ArgumentError, match="only a call ends the reasoning of 'ui_tars'"):
+        generator.generate(PROMPT, max_new_tokens=3, max_reasoning_tokens=5)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

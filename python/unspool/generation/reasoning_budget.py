@@ -19,15 +19,21 @@ def closer_of(
     """Return the text that ends reasoning in this format; None if the format has no reasoning.
 
     Raises:
-        ArgumentError: The format is compiled, so its markers are unknown.
+        ArgumentError: The format is compiled, so its markers are unknown; or only a call ends its reasoning.
     """
     if isinstance(format, Format):
         raise ArgumentError(
             f"max_reasoning_tokens needs the text that ends reasoning, and '{format.name}' is no format file; name a format"
         )
-    closers = [part.close for part in format_of(format, reasoning).shape.reasoning]
-    if not closers:
+    file = format_of(format, reasoning)
+    if not file.shape.reasoning:
         return None
+    closers = [part.close for part in file.shape.reasoning if not part.close.is_blank]
+    if not closers:
+        raise ArgumentError(
+            f"max_reasoning_tokens: only a call ends the reasoning of '{file.name}', so nothing can be written at the "
+            "limit; leave it out"
+        )
     tokens = set(vocabulary.added_tokens.values())
     # A family may have several spellings; prefer one that is a token of the model.
     found = next((closer for closer in closers if closer.text in tokens), closers[0])

@@ -59,7 +59,7 @@ class Answer:
             return self._messages(forms)
         if self._is_bound:
             calls = [self._alone(self.calls.units(form)) for form in forms]
-            made = choice(*self._responses(), *calls)
+            made = choice(*self._responses(), *calls, *self._thoughts(forms))
         else:
             made = self._free(forms)
         return sequence(self._reasoning(), made)
@@ -134,6 +134,8 @@ class Answer:
         is_open = self.reasoning == "open"
         made = []
         for reasoning in self.shape.reasoning:
+            if self._is_bound and reasoning.close.is_blank:
+                continue
             opener = EMPTY if is_open else self._opener(reasoning)
             # Without a closer, the text before a call is reasoning.
             made.append(
@@ -141,6 +143,15 @@ class Answer:
             )
         whole = choice(*made)
         return whole if is_open else optional(whole)
+
+    def _thoughts(self, forms: tuple[FormShape, ...]) -> list[Node]:
+        """Reasoning that only a call ends, up to the call."""
+        openers = [self._opener(one) for one in self.shape.reasoning if one.close.is_blank]
+        units = [unit for form in forms for unit in self.calls.units(form)]
+        if not openers or not units or self.reasoning == "none":
+            return []
+        opener = EMPTY if self.reasoning == "open" else choice(*openers)
+        return [sequence(opener, choice(*(self._led(unit.opener, unit.rest, None) for unit in units)))]
 
     def _opener(self, reasoning: TextShape) -> Node:
         if reasoning.author is None:
