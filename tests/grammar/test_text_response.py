@@ -37,6 +37,10 @@ KINDS: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize("file", unspool.formats(), ids=lambda file: file.name)
 @pytest.mark.parametrize(("asked", "pattern"), KINDS, ids=["choice", "regex", "lark", "gbnf"])
 def test_the_content_is_such_a_text(file: unspool.FormatFile, asked: dict[str, Any], pattern: str) -> None:
+    if file.name == "ui_tars" and "regex" in asked:  # its markers are words: too many states without them
+        with pytest.raises(ArgumentError, match="the regex admits may hold"):
+            file.grammar([], **asked)
+        return
     for tools in [[], tools_for(file)] if file.has_tools else [[]]:
         grammar = file.grammar(tools, **asked)
         walker = Walker.of(grammar.text, fragments_of(file, tools), random.Random(file.name))

@@ -141,6 +141,8 @@ class Answer:
             made.append(
                 opener if reasoning.close.is_blank else sequence(opener, self._text_to(reasoning.close))
             )
+        if not made:
+            return EMPTY
         whole = choice(*made)
         return whole if is_open else optional(whole)
 
