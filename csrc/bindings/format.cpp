@@ -45,9 +45,9 @@ std::shared_ptr<const ToolSchemas> make_schemas(const std::map<std::string, std:
   auto schemas = std::make_shared<ToolSchemas>();
   SchemaReader reader;
   for (const auto& [name, json] : tools) {
-    const std::optional<JsonValue> schema = parse_json(json, DeepJson::null);
+    std::optional<JsonValue> schema = parse_json(json, DeepJson::null);
     if (!schema) throw ArgumentError("the parameters of tool '" + name + "' are not valid JSON");
-    ToolSchema& tool = schemas->tools[name] = reader.read(*schema);
+    ToolSchema& tool = schemas->tools[name] = reader.read(std::move(*schema));
     tool.json = json;
   }
   return schemas;

@@ -4,7 +4,7 @@
 
 #include "body/names.h"
 #include "format/program.h"
-#include "format/tool_schemas.h"
+#include "format/schema_fit.h"
 #include "text/utf8.h"
 #include "text/white_space.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "format/tool_schemas.h"
+#include "format/schema_fit.h"
 #include "parser/parser.h"
 #include "text/utf8.h"
 #include "text/white_space.h"

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "format/schema_document.h"
 #include "format/type_set.h"
 
 namespace unspool {
@@ -19,8 +21,9 @@ struct ValueSchema {
 
 struct ToolSchema {
   std::map<std::string, ValueSchema, std::less<>> parameters;
-  std::vector<std::string> required;  // required parameters
-  std::string json = {};              // the schema itself, for a host; may be empty
+  std::vector<std::string> required;                    // required parameters
+  std::shared_ptr<const SchemaDocument> document = {};  // the schema itself; null allows all
+  std::string json = {};                                // the same for a host; may be empty
 
   /// The schema of a parameter; null if it is unknown.
   const ValueSchema* find(std::string_view parameter) const {

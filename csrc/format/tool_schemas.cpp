@@ -1,26 +1,34 @@
+// A schema's type is often said elsewhere: by a reference, by each choice of a union, or only by a
+// keyword. The rules are those of the grammar's writer (writing/grammar/schema_merge.py), so that
+// what a grammar writes is read as it was meant:
+//
+//   {"type": "integer"}                     integer
+//   {"enum": [1, "a"]}                      integer, string
+//   {"minLength": 1}                        string: the keyword is one of strings
+//   {"minLength": 1, "minimum": 1}          any: the keywords are of several types
+//   {"anyOf": [{"minLength": 1}, {"type": "null"}]}     string, null
+//   {"allOf": [{"type": ["integer", "string"]}, {"type": ["integer", "null"]}]}     integer
 #include "format/tool_schemas.h"
 
 #include <algorithm>
-#include <limits>
-#include <optional>
-#include <string>
-#include <unordered_set>
 #include <utility>
-#include <vector>
 
 #include "format/named_values.h"
 #include "text/error.h"
+#include "text/json_number.h"
 
 namespace unspool {
 
 namespace {
 
-constexpr int kMaxDepth = 32;
-constexpr int kMaxLevel = 6;
+constexpr int kMaxDepth = 64;
+constexpr int kMaxLevel = 7;
 // A schema may double with each level of `$ref`. Beyond this many parts it is read less deeply: the
 // types of inner values are a help for text between tags, and no check.
 constexpr std::size_t kMaxVisits = 20'000;
-constexpr std::string_view kMergers[] = {"allOf", "anyOf", "oneOf"};
+constexpr std::size_t kMaxLeastVisits = 200'000;  // with the types of the parameters alone
+constexpr std::size_t kMaxReadings = 64;
+constexpr std::string_view kUnions[] = {"anyOf", "oneOf"};
 
 constexpr Word<TypeSet> kDeclaredTypes[] = {
     {"null", TypeSet(TypeSet::null)},       {"boolean", TypeSet(TypeSet::boolean)},
@@ -28,15 +36,39 @@ constexpr Word<TypeSet> kDeclaredTypes[] = {
     {"string", TypeSet(TypeSet::string)},   {"array", TypeSet(TypeSet::array)},
     {"object", TypeSet(TypeSet::object)}};
 
-// 3.0 is an integer for JSON Schema and not for a reader of text: "3.0" stays as it is written.
+// The type that a keyword implies. The same table as KEYWORDS_OF_TYPE in Python.
+constexpr Word<TypeSet> kImpliedTypes[] = {{"properties", TypeSet(TypeSet::object)},
+                                           {"required", TypeSet(TypeSet::object)},
+                                           {"additionalProperties", TypeSet(TypeSet::object)},
+                                           {"patternProperties", TypeSet(TypeSet::object)},
+                                           {"propertyNames", TypeSet(TypeSet::object)},
+                                           {"minProperties", TypeSet(TypeSet::object)},
+                                           {"maxProperties", TypeSet(TypeSet::object)},
+                                           {"items", TypeSet(TypeSet::array)},
+                                           {"prefixItems", TypeSet(TypeSet::array)},
+                                           {"additionalItems", TypeSet(TypeSet::array)},
+                                           {"minItems", TypeSet(TypeSet::array)},
+                                           {"maxItems", TypeSet(TypeSet::array)},
+                                           {"uniqueItems", TypeSet(TypeSet::array)},
+                                           {"minLength", TypeSet(TypeSet::string)},
+                                           {"maxLength", TypeSet(TypeSet::string)},
+                                           {"pattern", TypeSet(TypeSet::string)},
+                                           {"minimum", TypeSet(TypeSet::number)},
+                                           {"maximum", TypeSet(TypeSet::number)},
+                                           {"exclusiveMinimum", TypeSet(TypeSet::number)},
+                                           {"exclusiveMaximum", TypeSet(TypeSet::number)},
+                                           {"multipleOf", TypeSet(TypeSet::number)}};
+
+// Formats of strings; `format` is also said of numbers, as in "int32". FORMAT_PATTERNS in Python.
+constexpr std::string_view kTextFormats[] = {"date-time", "date", "time", "duration", "email",
+                                             "hostname",  "ipv4", "ipv6", "uuid",     "uri"};
+
 TypeSet type_of(const JsonValue& value) {
   switch (value.kind) {
     case JsonValue::Kind::null: return TypeSet(TypeSet::null);
     case JsonValue::Kind::boolean: return TypeSet(TypeSet::boolean);
-    case JsonValue::Kind::number: {
-      const bool is_integer = value.text.find_first_of(".eE") == std::string::npos;
-      return TypeSet(is_integer ? TypeSet::integer | TypeSet::number : TypeSet::number);
-    }
+    case JsonValue::Kind::number:
+      return TypeSet(JsonNumber(value.text).is_integer() ? TypeSet::integer : TypeSet::number);
     case JsonValue::Kind::string: return TypeSet(TypeSet::string);
     case JsonValue::Kind::array: return TypeSet(TypeSet::array);
     case JsonValue::Kind::object: return TypeSet(TypeSet::object);
@@ -44,10 +76,15 @@ TypeSet type_of(const JsonValue& value) {
   return TypeSet::any();
 }
 
-// An empty set of constraints allows all types.
-TypeSet meet(TypeSet a, TypeSet b) {
-  return b.is_empty() ? a : TypeSet(static_cast<std::uint8_t>(a.bits() & b.bits()));
+// A number allows integers too.
+TypeSet common(TypeSet a, TypeSet b) {
+  const TypeSet found(static_cast<std::uint8_t>(a.bits() & b.bits()));
+  const bool has_integer = (a.has(TypeSet::integer) && b.has(TypeSet::number)) ||
+                           (a.has(TypeSet::number) && b.has(TypeSet::integer));
+  return has_integer ? found | TypeSet(TypeSet::integer) : found;
 }
+
+bool is_true(const JsonValue* value) { return value != nullptr && value->is_true; }
 
 TypeSet declared_types(const JsonValue& declared) {
   TypeSet types;
@@ -63,210 +100,259 @@ TypeSet declared_types(const JsonValue& declared) {
   return types;
 }
 
-// The type that the schema itself has.
-TypeSet stated_types(const JsonValue& schema) {
-  TypeSet found = TypeSet::any();
-  if (const JsonValue* declared = schema.find("type"))
-    found = meet(found, declared_types(*declared));
-  if (const JsonValue* constant = schema.find("const")) found = meet(found, type_of(*constant));
+// The types of `type`, `enum` and `const`; nothing if the schema has none of them.
+TypeReadings stated_types(const JsonValue& schema) {
+  TypeReadings found = TypeReadings::any();
+  const TypeSet null = is_true(schema.find("nullable")) ? TypeSet(TypeSet::null) : TypeSet();
+  const auto add = [&](TypeSet types) {
+    if (!types.is_empty()) found.meet(TypeReadings::stated(types | null));
+  };
+  if (const JsonValue* declared = schema.find("type")) add(declared_types(*declared));
+  if (const JsonValue* constant = schema.find("const")) add(type_of(*constant));
   if (const JsonValue* values = schema.find("enum")) {
     TypeSet any_of;
     for (const JsonValue& value : values->items) any_of = any_of | type_of(value);
-    found = meet(found, any_of);
+    add(any_of);
   }
   return found;
 }
 
-// The types implied by the members of a schema without a type.
-// Many tools have `properties` and no `type`. Without this rule an object would be read as text.
 TypeSet implied_types(const JsonValue& schema) {
-  if (schema.find("properties") != nullptr) return TypeSet(TypeSet::object);
-  const bool has_items = schema.find("items") != nullptr || schema.find("prefixItems") != nullptr;
-  return has_items ? TypeSet(TypeSet::array) : TypeSet::any();
+  TypeSet types;
+  for (const auto& [keyword, value] : schema.members) {
+    if (const auto* word = find_word(kImpliedTypes, keyword)) types = types | word->value;
+    const bool is_text_format = keyword == "format" && value.is(JsonValue::Kind::string) &&
+                                std::find(std::begin(kTextFormats), std::end(kTextFormats),
+                                          value.text) != std::end(kTextFormats);
+    if (is_text_format) types = types | TypeSet(TypeSet::string);
+  }
+  return types;
 }
 
-std::string unescape_pointer(std::string_view part) {
-  std::string key;
-  for (std::size_t i = 0; i < part.size(); ++i) {
-    const bool is_escape = part[i] == '~' && i + 1 < part.size();
-    if (is_escape && (part[i + 1] == '0' || part[i + 1] == '1')) {
-      key += part[++i] == '0' ? '~' : '/';
-    } else {
-      key += part[i];
-    }
-  }
-  return key;
+// Whether the schema says nothing: `{}` or true.
+bool is_all(const JsonValue& schema) {
+  return schema.is_true || (schema.is(JsonValue::Kind::object) && schema.members.empty());
 }
 
-// The schema's own `required`; that of its parts may belong to one of several choices.
-std::vector<std::string> required_by(const JsonValue& schema) {
-  std::vector<std::string> names;
-  const JsonValue* required = schema.find("required");
-  if (required == nullptr) return names;
-  for (const JsonValue& name : required->items) {
-    if (name.is(JsonValue::Kind::string)) names.push_back(name.text);
-  }
-  return names;
+// What the schema's own keywords say.
+TypeReadings own_types(const JsonValue& schema) {
+  if (schema.is(JsonValue::Kind::boolean) && !schema.is_true) return TypeReadings::none();
+  const JsonValue* excluded = schema.find("not");
+  if (excluded != nullptr && is_all(*excluded)) return TypeReadings::none();
+  TypeReadings found = stated_types(schema);
+  found.meet(TypeReadings::implied(implied_types(schema)));
+  return found;
+}
+
+// Whether OpenAPI's `nullable` adds null to a type that is elsewhere.
+bool allows_null(const JsonValue& schema) {
+  constexpr std::string_view kElsewhere[] = {"$ref", "allOf", "anyOf", "oneOf"};
+  return is_true(schema.find("nullable")) && schema.find("type") == nullptr &&
+         std::any_of(std::begin(kElsewhere), std::end(kElsewhere),
+                     [&](std::string_view key) { return schema.find(key) != nullptr; });
 }
 
 }  // namespace
 
-// The question is whether a bare JSON object is meant as a call of this tool. So an unknown member
-// counts against it, although JSON Schema would allow it.
-bool fits_schema(std::string_view arguments, const ToolSchema& schema) {
-  const std::optional<JsonValue> given = parse_json(arguments);
-  if (!given || !given->is(JsonValue::Kind::object)) return false;
-  const bool has_all =
-      std::all_of(schema.required.begin(), schema.required.end(),
-                  [&](const std::string& name) { return given->find(name) != nullptr; });
-  if (!has_all || schema.parameters.empty()) return has_all;
-  return std::all_of(given->members.begin(), given->members.end(), [&](const auto& member) {
-    const TypeSet* types = schema.types_of(member.first);
-    return types != nullptr && (types->bits() & type_of(member.second).bits()) != 0;
-  });
-}
-
-ToolSchema SchemaReader::read(const JsonValue& parameters) {
-  root_ = &parameters;
-  known_types_.clear();
-  indexes_.clear();
-  max_visits_ = kMaxVisits;
-  for (max_level_ = kMaxLevel; max_level_ > 0; --max_level_) {
-    visits_ = 0;
-    ToolSchema found{properties(parameters, 0), required_by(parameters)};
-    if (visits_ <= max_visits_) return found;
+void TypeReadings::meet(const TypeReadings& other) {
+  std::vector<Reading> found;
+  for (const Reading& a : readings_) {
+    for (const Reading& b : other.readings_) {
+      Reading both;
+      both.is_stated = a.is_stated || b.is_stated;
+      both.allowed = !a.is_stated   ? b.allowed
+                     : !b.is_stated ? a.allowed
+                                    : common(a.allowed, b.allowed);
+      if (!both.is_stated) both.implied = a.implied | b.implied;
+      found.push_back(both);
+    }
   }
-  max_visits_ = std::numeric_limits<std::size_t>::max();  // each part is visited at most once
-  return {properties(parameters, 0), required_by(parameters)};
+  readings_ = std::move(found);
+  tidy();
 }
 
-// The schema and the schemas that it combines, each once.
-template <typename Use>
-// In the order of the document, without recursion: a hostile schema must not use up the stack.
-void SchemaReader::for_each_part(const JsonValue& schema, Use&& use) {
-  std::vector<const JsonValue*> waiting = {&schema};
-  std::unordered_set<const JsonValue*> seen;
-  while (!waiting.empty()) {
-    const JsonValue& part = *waiting.back();
-    waiting.pop_back();
-    if (!part.is(JsonValue::Kind::object) || !seen.insert(&part).second) continue;
-    if (++visits_ > max_visits_) return;
-    use(part);
-    const std::size_t first = waiting.size();
-    if (const JsonValue* reference = part.find("$ref")) {
-      if (const JsonValue* target = resolve(*reference)) waiting.push_back(target);
-    }
-    for (const std::string_view key : kMergers) {
-      const JsonValue* parts = part.find(key);
-      if (parts == nullptr) continue;
-      for (const JsonValue& inner : parts->items) waiting.push_back(&inner);
-    }
-    std::reverse(waiting.begin() + static_cast<std::ptrdiff_t>(first), waiting.end());
+void TypeReadings::join(const TypeReadings& other) {
+  readings_.insert(readings_.end(), other.readings_.begin(), other.readings_.end());
+  tidy();
+}
+
+// A real union has a handful of readings.
+void TypeReadings::tidy() {
+  std::sort(readings_.begin(), readings_.end());
+  readings_.erase(std::unique(readings_.begin(), readings_.end()), readings_.end());
+  if (readings_.size() > kMaxReadings) *this = any();
+}
+
+TypeSet TypeReadings::types() const {
+  TypeSet found;
+  for (const Reading& reading : readings_) {
+    const std::uint8_t implied = reading.implied.bits();
+    const bool is_one = implied != 0 && (implied & (implied - 1)) == 0;
+    found = found | (!reading.is_stated && is_one ? reading.implied : reading.allowed);
   }
-}
-
-std::map<std::string, ValueSchema, std::less<>> SchemaReader::properties(const JsonValue& schema,
-                                                                         int level) {
-  std::map<std::string, ValueSchema, std::less<>> found;
-  for_each_part(schema, [&](const JsonValue& part) {
-    const JsonValue* properties = part.find("properties");
-    if (properties == nullptr) return;
-    for (const auto& [name, schema_of_it] : properties->members) {
-      if (visits_ > max_visits_) return;  // too large to read at this depth
-      ValueSchema read = value(schema_of_it, level);
-      const auto [it, is_new] = found.try_emplace(name);
-      if (is_new) {
-        it->second = std::move(read);
-        continue;
-      }
-      it->second.types = it->second.types | read.types;
-      for (auto& [inner, inner_value] : read.properties)
-        it->second.properties.insert_or_assign(inner, std::move(inner_value));
-      if (it->second.items.empty()) it->second.items = std::move(read.items);
-    }
-  });
-  return found;
-}
-
-// A value's types, and those of the values inside it.
-ValueSchema SchemaReader::value(const JsonValue& schema, int level) {
-  ValueSchema read;
-  read.types = types(schema, 0);
-  if (level == max_level_) return read;
-  const JsonValue* items = nullptr;
-  for_each_part(schema, [&](const JsonValue& part) {
-    if (items == nullptr) items = part.find("items");
-  });
-  if (items != nullptr) read.items.push_back(value(*items, level + 1));
-  read.properties = properties(schema, level + 1);
-  return read;
-}
-
-// The types that a value may have; all types if the schema does not restrict them.
-// Kept by address: a definition that a thousand parameters refer to is read once.
-TypeSet SchemaReader::types(const JsonValue& schema, int depth) {
-  if (!schema.is(JsonValue::Kind::object) || depth > kMaxDepth) return TypeSet::any();
-  // a recursive reference adds nothing
-  const auto [known, is_new] = known_types_.try_emplace(&schema, TypeSet::any());
-  if (!is_new) return known->second;
-  return known_types_[&schema] = read_types(schema, depth);
-}
-
-// A contradiction allows nothing, and then the schema says nothing of use: all types are possible.
-TypeSet SchemaReader::read_types(const JsonValue& schema, int depth) {
-  TypeSet found = meet_parts(stated_types(schema), schema, depth);
-  if (found == TypeSet::any()) found = implied_types(schema);
-  const JsonValue* nullable = schema.find("nullable");
-  if (nullable != nullptr && nullable->is_true) found = found | TypeSet(TypeSet::null);
   return found.is_empty() ? TypeSet::any() : found;
 }
 
-// The types that are also allowed by the schemas that this one combines.
-TypeSet SchemaReader::meet_parts(TypeSet found, const JsonValue& schema, int depth) {
-  if (const JsonValue* reference = schema.find("$ref")) {
-    if (const JsonValue* target = resolve(*reference))
-      found = meet(found, types(*target, depth + 1));
+void SchemaReader::Place::meet(Place&& other) {
+  TypeReadings both = types;
+  both.meet(other.types);
+  if (may_be_absent) both.join(other.types);
+  if (other.may_be_absent) both.join(types);
+  types = std::move(both);
+  may_be_absent = may_be_absent && other.may_be_absent;
+  for (auto& [name, property] : other.properties) {
+    const auto [it, is_new] = properties.try_emplace(name);
+    is_new ? void(it->second = std::move(property)) : it->second.meet(std::move(property));
   }
-  for (const std::string_view key : kMergers) {
+  if (items.empty()) {
+    items = std::move(other.items);
+  } else if (!other.items.empty()) {
+    items[0].meet(std::move(other.items[0]));
+  }
+  required.merge(other.required);
+}
+
+void SchemaReader::Place::join(Place&& other) {
+  types.join(other.types);
+  may_be_absent = may_be_absent || other.may_be_absent;
+  ++choices;
+  for (auto& [name, property] : other.properties) {
+    const auto [it, is_new] = properties.try_emplace(name);
+    if (is_new) {
+      it->second = std::move(property);
+    } else {
+      ++it->second.named_by;
+      it->second.join(std::move(property));
+    }
+  }
+  if (items.empty()) {
+    items = std::move(other.items);
+  } else if (!other.items.empty()) {
+    items[0].join(std::move(other.items[0]));
+  }
+  std::erase_if(required, [&](const auto& name) { return other.required.count(name) == 0; });
+}
+
+// All choices are joined: those that do not name a property allow anything for it.
+void SchemaReader::Place::end_union() {
+  if (choices == 1) return;
+  for (auto& [name, property] : properties) {
+    property.may_be_absent = property.may_be_absent || property.named_by < choices;
+    property.named_by = 1;
+    property.end_union();
+  }
+  for (Place& item : items) item.end_union();
+  choices = 1;
+}
+
+ValueSchema SchemaReader::Place::value() const {
+  ValueSchema found;
+  found.types = types.types();
+  for (const auto& [name, property] : properties) found.properties.emplace(name, property.value());
+  for (const Place& item : items) found.items.push_back(item.value());
+  return found;
+}
+
+ToolSchema SchemaReader::read(JsonValue parameters) {
+  document_ = std::make_shared<const SchemaDocument>(std::move(parameters));
+  known_types_.clear();
+  max_visits_ = kMaxVisits;
+  for (int level = kMaxLevel; level > 1; --level) {
+    ToolSchema found = read_to(level);
+    if (visits_ <= max_visits_) return found;
+  }
+  max_visits_ = kMaxLeastVisits;
+  return read_to(1);
+}
+
+ToolSchema SchemaReader::read_to(int max_level) {
+  max_level_ = max_level;
+  visits_ = 0;
+  open_.clear();
+  ToolSchema found;
+  found.document = document_;
+  const std::optional<Place> root = place(document_->root(), 0, 0);
+  if (!root) return found;
+  for (const auto& [name, property] : root->properties)
+    found.parameters.emplace(name, property.value());
+  found.required.assign(root->required.begin(), root->required.end());
+  return found;
+}
+
+// The schemas that apply to the same value: the target of the reference, and the parts of the
+// others. A part without an answer, such as a recursive reference, adds nothing.
+template <typename Found, typename Read>
+void SchemaReader::add_parts(const JsonValue& schema, Found& found, const Read& read) const {
+  const auto meet = [&](std::optional<Found> part) {
+    if (part) found.meet(std::move(*part));
+  };
+  if (const JsonValue* target = document_->target(schema)) meet(read(*target));
+  if (const JsonValue* parts = schema.find("allOf")) {
+    for (const JsonValue& part : parts->items) meet(read(part));
+  }
+  for (const std::string_view key : kUnions) {
     const JsonValue* parts = schema.find(key);
     if (parts == nullptr) continue;
-    TypeSet together;
+    std::optional<Found> any;
     for (const JsonValue& part : parts->items) {
-      const TypeSet types_of_part = types(part, depth + 1);
-      if (key == "allOf") {
-        found = meet(found, types_of_part);
-      } else {
-        together = together | types_of_part;
-      }
+      std::optional<Found> choice = read(part);
+      if (!choice) continue;
+      any ? any->join(std::move(*choice)) : void(any = std::move(choice));
     }
-    found = meet(found, together);
+    if constexpr (requires { any->end_union(); }) {
+      if (any) any->end_union();
+    }
+    meet(std::move(any));
+  }
+}
+
+// A value's types, and those of the values inside it.
+std::optional<SchemaReader::Place> SchemaReader::place(const JsonValue& schema, int level,
+                                                       int depth) {
+  if (++visits_ > max_visits_ || depth > kMaxDepth) return std::nullopt;
+  if (level == max_level_) {
+    Place found;
+    if (auto read = types(schema, 0)) found.types = std::move(*read);
+    return found;
+  }
+  if (!open_.emplace(&schema, level).second) return std::nullopt;
+  Place found = own_place(schema, level);
+  add_parts(schema, found, [&](const JsonValue& part) { return place(part, level, depth + 1); });
+  if (allows_null(schema)) found.types.join(TypeReadings::stated(TypeSet(TypeSet::null)));
+  open_.erase({&schema, level});
+  return found;
+}
+
+SchemaReader::Place SchemaReader::own_place(const JsonValue& schema, int level) {
+  Place found;
+  found.types = own_types(schema);
+  if (const JsonValue* properties = schema.find("properties")) {
+    for (const auto& [name, property] : properties->members) {
+      if (visits_ > max_visits_) return found;
+      found.properties[name] = place(property, level + 1, 0).value_or(Place());
+    }
+  }
+  const JsonValue* items = schema.find("items");
+  if (items != nullptr && !items->is(JsonValue::Kind::array))
+    found.items.push_back(place(*items, level + 1, 0).value_or(Place()));
+  if (const JsonValue* required = schema.find("required")) {
+    for (const JsonValue& name : required->items) {
+      if (name.is(JsonValue::Kind::string)) found.required.insert(name.text);
+    }
   }
   return found;
 }
 
-// A reference into the same document; null if it leads nowhere, which adds nothing.
-const JsonValue* SchemaReader::resolve(const JsonValue& reference) {
-  if (!reference.is(JsonValue::Kind::string) || !reference.text.starts_with('#')) return nullptr;
-  const JsonValue* node = root_;
-  std::string_view rest = reference.text;
-  for (auto at = rest.find('/'); node != nullptr && at != std::string_view::npos;) {
-    rest.remove_prefix(at + 1);
-    at = rest.find('/');
-    node = member(*node, unescape_pointer(rest.substr(0, at)));
-  }
-  return node;
-}
-
-// An object with many `$defs` is searched once per reference into it.
-const JsonValue* SchemaReader::member(const JsonValue& object, const std::string& key) {
-  constexpr std::size_t kLarge = 32;
-  if (object.members.size() < kLarge) return object.find(key);
-  const auto [index, is_new] = indexes_.try_emplace(&object);
-  if (is_new) {
-    for (const auto& [name, value] : object.members) index->second.emplace(name, &value);
-  }
-  const auto found = index->second.find(key);
-  return found == index->second.end() ? nullptr : found->second;
+// Kept by address: a definition that a thousand parameters refer to is read once. While it is read
+// it has no answer.
+std::optional<TypeReadings> SchemaReader::types(const JsonValue& schema, int depth) {
+  if (depth > kMaxDepth) return std::nullopt;
+  const auto [known, is_new] = known_types_.try_emplace(&schema);
+  if (!is_new) return known->second;
+  TypeReadings found = own_types(schema);
+  add_parts(schema, found, [&](const JsonValue& part) { return types(part, depth + 1); });
+  if (allows_null(schema)) found.join(TypeReadings::stated(TypeSet(TypeSet::null)));
+  return known_types_[&schema] = std::move(found);
 }
 
 // Hosts send tools in the shapes of OpenAI, of Anthropic, and flat; some with the parameters as

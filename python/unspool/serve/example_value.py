@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from unspool.core.schema.references import References
+
 __all__ = ["example_value"]
 
 # A client's schema may refer to itself, or ask for a billion items.
@@ -33,7 +35,7 @@ def example_value(schema: Any) -> Any:
 
 class _Example:
     def __init__(self, root: Any) -> None:
-        self._root = root
+        self._references = References(root)
         self._parts = 0
 
     def value(self, schema: Any, depth: int) -> Any:
@@ -46,8 +48,8 @@ class _Example:
         for key in ("enum", "examples"):
             if schema.get(key):
                 return schema[key][0]
-        if isinstance(reference := schema.get("$ref"), str):
-            return self.value(self._referred(reference), depth + 1)
+        if isinstance(schema.get("$ref"), str):
+            return self.value(self._references.target(schema), depth + 1)
         for key in ("anyOf", "oneOf", "allOf"):
             if schema.get(key):
                 # In a schema that refers to itself, the last alternative usually is null.
@@ -72,14 +74,6 @@ class _Example:
         usual = 0 if depth > _DEEP or schema.get("maxItems") == 0 else 1
         count = min(max(schema.get("minItems", 0), usual), _MAX_ITEMS)
         return [self.value(schema.get("items"), depth + 1) for _ in range(count)]
-
-    def _referred(self, reference: str) -> Any:
-        """Return the part of the root schema that a local reference names."""
-        found = self._root
-        for key in reference.removeprefix("#").strip("/").split("/"):
-            name = key.replace("~1", "/").replace("~0", "~")
-            found = found.get(name) if isinstance(found, Mapping) and name else found
-        return found
 
 
 def _number(schema: Mapping[str, Any], usual: float) -> float:

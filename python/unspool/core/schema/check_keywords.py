@@ -7,7 +7,7 @@ import json
 import math
 import operator
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from contextvars import ContextVar
 from decimal import Decimal
@@ -15,10 +15,11 @@ from functools import lru_cache
 from typing import Any
 
 from unspool.core.schema.match_pattern import Matcher
+from unspool.core.schema.references import MISSING, References
 from unspool.core.schema.schema_patterns import PatternError, parse_pattern
 from unspool.errors import UnspoolError
 
-__all__ = ["TooMuchWork", "has_patterns", "references", "steps", "validator_class"]
+__all__ = ["TooMuchWork", "document", "has_patterns", "references", "steps", "validator_class"]
 
 MAX_REFERENCES = 10_000
 STACK_MARGIN = 300
@@ -28,6 +29,7 @@ MAX_STEPS = 5_000_000
 Handler = Callable[[Any, Any, Any, Any], Iterator[Any] | None]
 #: What is wrong with a value, from the keyword's value, the value and the schema.
 Problem = Callable[[Any, Any, Any], str | None]
+document: ContextVar[References] = ContextVar("document")
 references: ContextVar[list[int]] = ContextVar("references")
 steps: ContextVar[list[int]] = ContextVar("steps")
 has_patterns: ContextVar[bool] = ContextVar("has_patterns")
@@ -52,7 +54,7 @@ def validator_class() -> Any:
     handlers: dict[str, Handler] = {
         "dependencies": Draft7Validator.VALIDATORS["dependencies"],
         "items": _items_handler(known["items"]),
-        "$ref": _local_only(known["$ref"]),
+        "$ref": _reference,
         "$dynamicRef": _local_only(known["$dynamicRef"]),
         "pattern": _reporting(ValidationError, _pattern),
         "patternProperties": _pattern_properties,
@@ -94,15 +96,27 @@ def _unless_null(handler: Handler) -> Handler:
     return check_value
 
 
+def _count_reference() -> None:
+    count = references.get()
+    count[0] += 1
+    if count[0] > MAX_REFERENCES or _is_stack_deep():
+        raise TooMuchWork
+
+
+def _reference(validator: Any, said: Any, value: Any, schema: Any) -> Iterator[Any]:
+    """Follow a reference within the document; any other one is not checked."""
+    _count_reference()
+    target = document.get().target(schema) if isinstance(said, str) else MISSING
+    if isinstance(target, (Mapping, bool)):
+        yield from validator.descend(value, target)
+
+
 def _local_only(handler: Handler) -> Handler:
-    """Follow references only within the document, and count them."""
+    """Follow dynamic references only within the document."""
     from referencing.exceptions import Unresolvable
 
     def check_value(validator: Any, said: Any, value: Any, schema: Any) -> Iterator[Any]:
-        count = references.get()
-        count[0] += 1
-        if count[0] > MAX_REFERENCES or _is_stack_deep():
-            raise TooMuchWork
+        _count_reference()
         if not isinstance(said, str) or not said.startswith("#"):
             return
         with suppress(Unresolvable):  # a value whose schema is missing is not checked

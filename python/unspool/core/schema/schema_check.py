@@ -12,7 +12,15 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from unspool.core.schema.check_keywords import TooMuchWork, has_patterns, references, steps, validator_class
+from unspool.core.schema.check_keywords import (
+    TooMuchWork,
+    document,
+    has_patterns,
+    references,
+    steps,
+    validator_class,
+)
+from unspool.core.schema.references import References
 from unspool.errors import ArgumentError, UnspoolError
 
 __all__ = ["Violation", "check", "check_arguments", "escape_pointer"]
@@ -51,7 +59,7 @@ def check(value: Any, schema: Mapping[str, Any] | bool | None) -> list[Violation
     validator = validator_class()(
         {"type": "object"} if schema is None else schema, registry=_empty_registry()
     )
-    counted, spent = references.set([0]), steps.set([0])
+    root, counted, spent = document.set(References(schema)), references.set([0]), steps.set([0])
     patterned = has_patterns.set(_holds(schema, "patternProperties"))
     try:
         return [
@@ -75,6 +83,7 @@ def check(value: Any, schema: Mapping[str, Any] | bool | None) -> list[Violation
     except Exception as error:  # jsonschema raises many types for an invalid schema
         raise ArgumentError(f"the schema is malformed: {error!s:.200}") from error
     finally:
+        document.reset(root)
         references.reset(counted)
         steps.reset(spent)
         has_patterns.reset(patterned)

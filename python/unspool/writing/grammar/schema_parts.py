@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import unquote
 
+from unspool.core.schema.references import MISSING, References
 from unspool.errors import ArgumentError
 from unspool.writing.grammar.result import Dropped
 from unspool.writing.grammar.schema_keywords import Part, list_of
 
 __all__ = ["Parts"]
 
-_MISSING = object()
 MAX_DEPTH = 64
 MAX_WORK = 75_000
 
@@ -40,6 +40,7 @@ class Parts:
         self.root = root
         self.dropped: dict[tuple[str, str], Dropped] = {}
         self._work = 0
+        self._references = References(root)
 
     def spend(self, steps: int = 1) -> None:
         """Count work; reject a schema that needs too much."""
@@ -118,34 +119,12 @@ class Parts:
         reference = part.get("$ref")
         if not isinstance(reference, str):
             raise ArgumentError(f"{part.path}/$ref: a reference is a string; got {reference!r}")
-        if not reference.startswith("#"):
+        schema = self._references.target(part.schema)
+        if schema is MISSING and not reference.startswith("#"):
             self.drop(part, "$ref", "the reference leads to another document, which is not fetched")
             return None
-        fragment = unquote(reference[1:])
-        schema = self._at_pointer(fragment) if fragment[:1] in ("", "/") else self._at_anchor(fragment)
-        if schema is _MISSING:
+        if schema is MISSING:
             raise ArgumentError(
                 f"{part.path}/$ref: {reference!r} leads nowhere; write '#/$defs/NAME' of this schema"
             )
-        return Part(schema, f"#{fragment}")
-
-    def _at_pointer(self, pointer: str) -> Any:
-        schema = self.root
-        for part in pointer.split("/")[1:]:
-            key = part.replace("~1", "/").replace("~0", "~")
-            if isinstance(schema, Mapping) and key in schema:
-                schema = schema[key]
-            elif isinstance(schema, (list, tuple)) and key.isdecimal() and int(key) < len(schema):
-                schema = schema[int(key)]
-            else:
-                return _MISSING
-        return schema
-
-    def _at_anchor(self, anchor: str) -> Any:
-        if isinstance(self.root, Mapping):
-            for keyword in ("$defs", "definitions"):
-                definitions = self.root.get(keyword)
-                for schema in definitions.values() if isinstance(definitions, Mapping) else ():
-                    if isinstance(schema, Mapping) and anchor in (schema.get("$anchor"), schema.get("$id")):
-                        return schema
-        return _MISSING
+        return Part(schema, unquote(reference))
