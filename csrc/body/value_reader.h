@@ -55,8 +55,9 @@ enum Repair : std::uint16_t {
   kDuplicateKey = 64,  // of two members with one name, the first was kept
   kQuotedValue = 128,
   kMissingQuote = 256,
-  kMarkup = 512,      // a marker was missing or misspelled
-  kRawString = 1024,  // a string does not escape its quotes or backslashes
+  kMarkup = 512,       // a marker was missing or misspelled
+  kRawString = 1024,   // a string does not escape its quotes or backslashes
+  kEmptyValue = 2048,  // a value without text was left out, or is null
 };
 
 /// Receives the structure of a value. `depth`: the number of open containers around it. `at`: the

@@ -9,8 +9,8 @@
 //   depth and size                       a client's parser fails at some depth
 //
 // Fragments that pass are emitted as they are. Only with `repairs` does the output differ (`out_`):
-// a second member of one name is dropped, and `"5"` becomes `5` if the schema asks for a number.
-// For both, a member is held until it is certain.
+// a second member of one name is dropped, `"5"` becomes `5` if the schema asks for a number, and
+// `""` for a number is left out. For all of them, a member is held until it is certain.
 #include "parser/arguments_guard.h"
 
 #include <algorithm>
@@ -203,6 +203,7 @@ class ArgumentsGuard::Listener final : public ValueListener {
   Answer on_key(std::size_t depth, std::size_t at) override {
     // Only the arguments themselves: names within their values are the tool's business.
     if (depth > 1) return Answer::proceed;
+    if (guard_.schema_ != nullptr) hold_key(at);
     guard_.in_key_ = true;
     guard_.key_.reset();
     guard_.key_hash_ = kHashBegin;
@@ -216,12 +217,12 @@ class ArgumentsGuard::Listener final : public ValueListener {
     read_key(at + 1);
     pass_to(at);
     if (!guard_.end_key()) return Answer::refuse;
-    if (guard_.schema_ != nullptr && !guard_.is_dropped_) {
-      pass_to(at + 1);
-      const TypeSet* types = guard_.schema_->types_of(guard_.key_text_);
-      // If the schema allows a string, a string is right as it is.
-      if (types != nullptr && !types->has(TypeSet::string)) guard_.types_ = types;
-    }
+    if (guard_.schema_ == nullptr || guard_.is_dropped_) return Answer::proceed;
+    pass_to(at + 1);
+    const TypeSet* types = guard_.schema_->types_of(guard_.key_text_);
+    // If the schema allows a string, a string is right as it is.
+    const bool is_typed = types != nullptr && !types->has(TypeSet::string);
+    is_typed ? void(guard_.types_ = types) : guard_.release();
     return Answer::proceed;
   }
 
@@ -229,13 +230,22 @@ class ArgumentsGuard::Listener final : public ValueListener {
     if (depth > 1 || !guard_.repairs_) return Answer::proceed;
     pass_to(at);
     guard_.end_typed();
-    // From the comma on: if the next member is dropped, its comma goes with it.
+    // From the comma on: if the next member is dropped, its comma goes with it. If all before it
+    // were left out, it has none.
+    if (guard_.schema_ != nullptr && !guard_.has_member_) passed_ = at + 1;
     guard_.is_held_ = true;
     guard_.is_dropped_ = false;
     return Answer::proceed;
   }
 
  private:
+  // The first member has no comma to be held from.
+  void hold_key(std::size_t at) {
+    pass_to(at);
+    if (!guard_.has_member_) guard_.held_.clear();  // white space after a member that was left out
+    guard_.is_held_ = true;
+  }
+
   Answer refuse(const char* problem) {
     guard_.fail(problem);
     return Answer::refuse;
@@ -307,10 +317,25 @@ bool ArgumentsGuard::end_key() {
   }
   if (keys_.size() == kMaxKeys) return fail("there are more than 1,024 arguments");
   keys_.push_back(key_hash_);
+  if (schema_ == nullptr) release();
+  return true;
+}
+
+// The member is certain.
+void ArgumentsGuard::release() {
   out_ += held_;
   held_.clear();
   is_held_ = false;
-  return true;
+  has_member_ = true;
+}
+
+// The member does not count, and another one of its name does.
+void ArgumentsGuard::leave_out() {
+  held_.clear();
+  typed_.clear();
+  is_held_ = false;
+  keys_.pop_back();
+  repairs_done_ |= kEmptyValue;
 }
 
 // The value of a member that is not a string in the schema has been read.
@@ -319,19 +344,28 @@ void ArgumentsGuard::end_typed() {
   const TypeSet types = *types_;
   types_ = nullptr;
   std::string value;
+  bool is_empty = false;
   const std::string_view string = std::string_view(typed_).substr(typed_.find('"'));
   if (const auto quoted = parse_json(trim(string))) {
-    append_typed_literal(quoted->text, types, value);
-    const bool is_text = value.empty() || value[0] == '"';
-    if (is_text && takes_list_of_text(schema_->find(key_text_)))
-      value.assign(1, '[').append(trim(string)).append(1, ']');
+    const std::string_view text = trim(quoted->text);
+    is_empty = text.empty();
+    if (is_empty && !types.has(TypeSet::null)) return leave_out();
+    if (is_empty || text == "None" || text == "none" || text == "null") {
+      value = "null";
+    } else {
+      append_typed_literal(quoted->text, types, value);
+      const bool is_text = value.empty() || value[0] == '"';
+      if (is_text && takes_list_of_text(schema_->find(key_text_)))
+        value.assign(1, '[').append(trim(string)).append(1, ']');
+    }
   }
+  release();
   // The text is not of the wanted type, or would not pass as a value: it stays a string.
   if (value.empty() || value[0] == '"' || !is_sound(value, max_depth_ - 1)) {
     out_ += typed_;
   } else {
     out_.append(": ").append(value);
-    repairs_done_ |= kQuotedValue;
+    repairs_done_ |= is_empty ? kEmptyValue : kQuotedValue;
   }
   typed_.clear();
 }
@@ -343,6 +377,7 @@ void ArgumentsGuard::pass(std::string_view text) {
     // Held while it may be a string. Anything else is not converted, and streams.
     if (begin == std::string::npos || typed_[begin] == '"') return;
     types_ = nullptr;
+    release();
     out_ += typed_;
     typed_.clear();
   } else if (is_held_) {
@@ -367,7 +402,7 @@ void ArgumentsGuard::visit(Archive& archive) {
   archive.given(max_bytes_, max_depth_, repairs_);
   archive.scratch(out_);
   archive(reader_, bytes_, is_object_, is_done_, in_number_, number_, in_key_, key_, key_hash_);
-  archive(keys_, is_held_, is_dropped_, held_, key_text_, typed_, repairs_done_);
+  archive(keys_, is_held_, is_dropped_, has_member_, held_, key_text_, typed_, repairs_done_);
   archive.literal(problem_);
   archive.pointer(schema_);
   bool is_typed = types_ != nullptr;

@@ -59,7 +59,8 @@ class NumberRange {
 class ArgumentsGuard {
  public:
   /// `repairs`: of two members with one name, keep the first and drop the other; convert strings to
-  /// the types of the schema if it does not allow strings. `schema`: the tool's, or null.
+  /// the types of the schema if it does not allow strings, and leave out empty ones. `schema`: the
+  /// tool's, or null.
   ArgumentsGuard(const ParserLimits& limits, bool repairs, const ToolSchema* schema)
       : max_bytes_(limits.max_argument_bytes),
         max_depth_(limits.max_depth),
@@ -119,6 +120,8 @@ class ArgumentsGuard {
   void put_key(std::string_view text);
   bool end_key();
   void end_typed();
+  void leave_out();
+  void release();
   void pass(std::string_view text);
   bool fail(const char* problem);
 
@@ -137,9 +140,10 @@ class ArgumentsGuard {
   JsonStringDecoder key_;
   std::uint64_t key_hash_ = 0;
   std::vector<std::uint64_t> keys_;  // hashes of those read
-  // For dropping duplicates:
-  bool is_held_ = false;  // reading a member whose name is not certain yet
+  // For dropping duplicates, and members that are left out:
+  bool is_held_ = false;  // reading a member that is not certain yet
   bool is_dropped_ = false;
+  bool has_member_ = false;  // one was passed on
   std::string held_;
   // For converting strings to other types:
   const ToolSchema* schema_ = nullptr;

@@ -24,7 +24,7 @@ const WHY = {
 };
 const REPAIRS = [
   "single quotes", "trailing comma", "python literal", "unquoted key", "unescaped newline", "closed", "duplicate key",
-  "quoted value", "missing quote", "markup", "raw string",
+  "quoted value", "missing quote", "markup", "raw string", "empty value",
 ];
 
 /** An error at a field of the form. */

@@ -264,6 +264,7 @@ _REPAIRS = {
     256: "missing quote",
     512: "markup",
     1024: "raw string",
+    2048: "empty value",
 }
 
 
