@@ -119,6 +119,9 @@ def readings(
     made = [text for text, _ in box.render([job([USER], shape, True), job([USER], shape), *jobs], COMMON)]
     prompt, bare = made[0] or "", made[1] or ""
     turn = prompt.removeprefix(bare).strip().split("\n")[0]
+    last = prompt[prompt.rfind(USER["content"]) + len(USER["content"]) :].strip()
+    if prompt == bare and last:  # the template begins another turn, whether it should or not
+        made = [text and text.rstrip().removesuffix(last) for text in made]
     found = []
     for asked, text, twin in zip(ASKED, made[2:], made[2 + len(ASKED) :], strict=False):
         if text is None or (text == twin and asked.content and not asked.reasoning):
@@ -128,6 +131,10 @@ def readings(
             min(len(text), len(prompt)),
         )
         place = tag_start(text, place)
+        if text.find(USER["content"], place) >= 0:  # the prompt lists its tools elsewhere than a conversation
+            place = text.rfind(USER["content"]) + len(USER["content"])
+            begin = text.find(last, place)
+            place = begin + len(last) if not text[place:begin].strip() else place
         first = (asked.reasoning or asked.content)[:2]
         if (
             first and text[place - 2 : place + 2].find(first) >= 0
