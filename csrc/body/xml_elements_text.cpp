@@ -16,7 +16,7 @@ namespace unspool {
 
 namespace {
 
-bool is_in_name(char byte) {
+bool is_letter_of_tag(char byte) {
   return continues_name(byte) || byte == '-' || byte == '.' || byte == ':';
 }
 
@@ -56,7 +56,7 @@ bool XmlElements::goes_on_as_tag(char byte) {
       tag_part_ = TagPart::name;
       return true;
     case TagPart::name:
-      if (is_in_name(byte) || byte == '>') return true;
+      if (is_letter_of_tag(byte) || byte == '>') return true;
       if (!(is_closing ? is_space(byte) : byte == ' ' || byte == '\t' || byte == '/')) break;
       tag_part_ = TagPart::after_name;
       return true;

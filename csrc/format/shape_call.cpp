@@ -216,6 +216,11 @@ class CallReader {
       }
       return pattern_.after(pattern_.has(Kind::index) ? Kind::index : Kind::id);
     }
+    for (const Kind kind : {Kind::arguments, Kind::parameters, Kind::value}) {
+      if (pattern_.has(kind) && pattern_.index(kind) < pattern_.index(Kind::name))
+        throw PatternError("call", "${name} stands after ${" + std::string(name_of(kind)) +
+                                       "}; a call is announced by its name, so write it first");
+    }
     std::string_view after = pattern_.after(Kind::name);
     set_stop(after);
     const Kind before = pattern_.has(Kind::any) ? Kind::any : Kind::id;

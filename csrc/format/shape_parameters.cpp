@@ -132,6 +132,10 @@ class ParameterReader {
 
 ParameterShape read_parameter(const Pattern& pattern, bool is_element) {
   if (!pattern.has(Kind::value)) throw PatternError("parameter", "a parameter has no ${value}");
+  if (pattern.index(Kind::value) < pattern.index(Kind::key))
+    throw PatternError("parameter",
+                       "${key} stands after ${value}; a value is written to its key, "
+                       "so write the key first");
   ParameterShape shape;
   shape.items = items_of(pattern);
   shape.open = Edge(pattern.first());

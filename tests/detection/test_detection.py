@@ -88,6 +88,7 @@ def test_real_template(name: str) -> None:
         ("deepseek-ai/DeepSeek-V4.1-Flash", "deepseek_v41"),
         ("gpt_oss", "openai"),
         ("Phi-4-mini-instruct", "phi4_mini_json"),
+        ("ByteDance-Seed/UI-TARS-1.5-7B", "ui_tars"),
         ("sapphire-4-minimal", None),
         ("allenai/Molmo-7B-D-0924", None),
         ("timestep3", None),

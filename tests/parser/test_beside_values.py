@@ -127,6 +127,13 @@ def test_elements_are_tags_around_their_values(parameter: str) -> None:
         file_of(parameter)
 
 
+def test_a_name_comes_first() -> None:
+    with pytest.raises(unspool.FormatError, match=r"parameter: \$\{key\} stands after \$\{value\}"):
+        file_of("<v>${value}<k>${key}</k>")
+    with pytest.raises(unspool.FormatError, match=r"call: \$\{name\} stands after \$\{arguments\}"):
+        FormatFile('name = "mine"\ncall = "<c>${arguments}<n>${name}</n>"\n', "mine.toml")
+
+
 def test_a_parameter_without_an_opener_ends_with_its_line() -> None:
     with pytest.raises(
         unspool.FormatError, match=r"write text before \$\{key\}; only a parameter whose value ends"
