@@ -79,6 +79,8 @@ void XmlParameters::note(Role role, std::size_t at) {
     case Role::section_open: return quoted_.open(Part::section);
     case Role::call_open: return quoted_.open(Part::call);
     case Role::parameter_open: {
+      // One letter is too weak for a quote: `C# x=1` opens nothing.
+      if (slot_.open.texts.front().size() == 1) return;
       const bool has_tag = slot_.key_close.texts.front().size() > 1;
       return quoted_.open(has_tag ? Part::key : Part::value);
     }

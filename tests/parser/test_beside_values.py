@@ -68,6 +68,11 @@ def test_white_space_at_one_side_is_the_markers(parameter: str, inside: str, val
     assert arguments(file_of(parameter), inside, None) == {"city": value}
 
 
+def test_one_letter_quotes_nothing() -> None:
+    file = file_of(r"#${key} = ${value};;\n")
+    assert arguments(file, "#city = C# x = 1;;\n#days = 2;;\n") == {"city": "C# x = 1", "days": 2}
+
+
 def test_a_number_after_a_space() -> None:
     file = file_of(r"#${key} = ${value};;\n")
     assert arguments(file, "#days = 3;;\n#city = 3;;\n") == {"days": 3, "city": "3"}
