@@ -27,7 +27,6 @@ constexpr int kMaxLevel = 7;
 // types of inner values are a help for text between tags, and no check.
 constexpr std::size_t kMaxVisits = 20'000;
 constexpr std::size_t kMaxLeastVisits = 200'000;  // with the types of the parameters alone
-constexpr std::size_t kMaxReadings = 64;
 constexpr std::string_view kUnions[] = {"anyOf", "oneOf"};
 
 constexpr Word<TypeSet> kDeclaredTypes[] = {
@@ -176,11 +175,20 @@ void TypeReadings::join(const TypeReadings& other) {
   tidy();
 }
 
-// A real union has a handful of readings.
+// All readings that state types are one, with the types of any of them. The others differ only in
+// the kinds of their keywords, so there are at most seventeen.
 void TypeReadings::tidy() {
+  Reading stated{TypeSet(), true};
+  bool is_any_stated = false;
+  std::erase_if(readings_, [&](const Reading& reading) {
+    if (!reading.is_stated) return false;
+    is_any_stated = true;
+    stated.allowed = stated.allowed | reading.allowed;
+    return true;
+  });
+  if (is_any_stated) readings_.push_back(stated);
   std::sort(readings_.begin(), readings_.end());
   readings_.erase(std::unique(readings_.begin(), readings_.end()), readings_.end());
-  if (readings_.size() > kMaxReadings) *this = any();
 }
 
 TypeSet TypeReadings::types() const {

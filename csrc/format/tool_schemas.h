@@ -58,7 +58,7 @@ class TypeReadings {
 };
 
 /// Reads the JSON Schemas of tools' parameters: the types of values and of what they hold, through
-/// unions and references. docs/tools.md has the rules.
+/// unions and references. docs/how-it-works.md has the rules.
 class SchemaReader {
  public:
   /// `parameters`: the schema of a tool's arguments. Never fails. Time and size are bounded: a
