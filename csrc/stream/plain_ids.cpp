@@ -51,7 +51,8 @@ void ChunkParser::find_rest() {
 
 // Tells the parser what has passed by. `last`: the text that passed by last, if it counts.
 void ChunkParser::leave_rest(std::string_view last) {
-  settle_line();
+  // A text that counts tells itself how its line begins: `> `, or a bullet.
+  if (last.empty()) settle_line();
   rest_.stops = rest_.told = kAllClasses;
   rest_.holds_line_break = false;
   if (!std::exchange(has_passed_, false)) return;
@@ -134,9 +135,10 @@ TextFragment ChunkParser::put_first(TokenId id) {
   ids_.push_back(id);
   text_.clear();
   if (rest_.holds) text_ += parser_->held_at_rest();
+  // A line break, or half a marker, which may hold backquotes.
+  const ByteClasses held = classes_of(text_);
   text_ += rest_.escapes ? texts_[id].escaped() : texts_[id].text();
   const TextFragment fragment = pass(text_);
-  const ByteClasses held = rest_.holds ? kLineBreak : 0;
   leave_rest(pass_lines(text_, texts_[id].classes | held) ? std::string_view{} : text_);
   find_rest();
   return fragment;
