@@ -23,7 +23,7 @@ Program only_calls(Program program) {
   program.turn.clear();
   if (program.has_reasoning_headers()) program.reasoning.reset();
   std::erase_if(program.markup, [](const MarkupRegion& markup) {
-    return !markup.has_header() && !announces_calls(markup);
+    return !markup.has_header() && !announces_calls(markup) && !markup.is_around_call;
   });
   return program;
 }
@@ -46,7 +46,8 @@ std::vector<const MarkerTexts*> openers_of(const Program& program) {
   std::vector<const MarkerTexts*> openers = {&program.section.open};
   for (const CallRegion& call : program.calls) openers.push_back(&call.open);
   for (const MarkupRegion& markup : program.markup) {
-    if (announces_calls(markup) || markup.has_header()) openers.push_back(&markup.open);
+    if (announces_calls(markup) || markup.has_header() || markup.is_around_call)
+      openers.push_back(&markup.open);
   }
   if (program.reasoning) openers.push_back(&program.reasoning->open);
   return openers;

@@ -229,7 +229,8 @@ struct MarkupRegion {
   std::vector<std::string> texts;      // words that announce a text to the user: it holds no call
   std::string header;                  // a pattern for the header's text; empty: any text
   bool names_tool = false;             // a header is the name of the called tool
-  bool is_inline = false;  // it occurs within text and reasoning, which continue after it
+  bool is_inline = false;       // it occurs within text and reasoning, which continue after it
+  bool is_around_call = false;  // an alternative of a call has it around another one
 
   bool has_header() const { return !close.is_empty(); }
   /// Whether all between its two markers is a header: the words that say what follows.

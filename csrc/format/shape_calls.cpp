@@ -82,6 +82,7 @@ bool is_around(const Pattern& pattern, const Pattern& other) {
 MarkupRegion markup_around(const Pattern& pattern, const Pattern& inner) {
   const std::string_view first = trim(pattern.first()), last = trim(pattern.last());
   MarkupRegion markup;
+  markup.is_around_call = true;
   Texts& texts = markup.open.texts;
   const std::string_view before = first.substr(0, first.size() - trim(inner.first()).size());
   add_new(texts, tags_in(before, true));
