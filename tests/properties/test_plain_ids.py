@@ -10,7 +10,16 @@ import random
 from typing import Any
 
 import pytest
-from unspool import Delta, Message, StreamBatch, TokenStreamer, Vocabulary, WireWriter, get_format, parse_batch
+from unspool import (
+    Delta,
+    Message,
+    StreamBatch,
+    TokenStreamer,
+    Vocabulary,
+    WireWriter,
+    get_format,
+    parse_batch,
+)
 from unspool.testing import shipped_cases
 from unspool.testing.cases import Case
 
@@ -138,7 +147,9 @@ def test_a_quote_behind_an_end_token_is_one(format: str, quote: str) -> None:
     """The end has no event, and the line begins behind it: the call is an example, since prose follows."""
     ends = get_format(format).facts.ends
     (case, *_) = (case for case in shipped_cases(format) if case.tools and not case.options)
-    call = case.input[case.input.index(get_format(format).facts.calls[0].openers[0].strip()) :].split("\n\n")[0]
+    call = case.input[case.input.index(get_format(format).facts.calls[0].openers[0].strip()) :].split("\n\n")[
+        0
+    ]
     pieces = ["Some words", ".\n", ends[0], quote, call.replace("\n", "\n> "), "\nThat was it."]
     added = [(number, piece, piece, False) for number, piece in enumerate([ends[0]])]
     known = {piece.encode(): number for number, piece in enumerate(dict.fromkeys([ends[0], *pieces]))}
