@@ -10,16 +10,7 @@ import random
 from typing import Any
 
 import pytest
-from unspool import (
-    Delta,
-    Message,
-    StreamBatch,
-    TokenStreamer,
-    Vocabulary,
-    WireWriter,
-    get_format,
-    parse_batch,
-)
+from unspool import Delta, Message, StreamBatch, TokenStreamer, Vocabulary, WireWriter, parse_batch
 from unspool.testing import shipped_cases
 from unspool.testing.cases import Case
 
@@ -139,35 +130,3 @@ def test_most_of_a_text_passes_by(format: str, begin: str, share: float) -> None
         passed += stream._passes_by(id)
         stream.put(id)
     assert passed / len(tokens.ids) > share
-
-
-@pytest.mark.parametrize("quote", ["> ", "1. ", "- ", ">\n> "])
-@pytest.mark.parametrize("format", ["hy_v4", "hermes", "qwen3_coder"])
-def test_a_quote_behind_an_end_token_is_one(format: str, quote: str) -> None:
-    """The end has no event, and the line begins behind it: the call is an example, since prose follows."""
-    ends = get_format(format).facts.ends
-    (case, *_) = (case for case in shipped_cases(format) if case.tools and not case.options)
-    call = case.input[case.input.index(get_format(format).facts.calls[0].openers[0].strip()) :].split("\n\n")[
-        0
-    ]
-    pieces = ["Some words", ".\n", ends[0], quote, call.replace("\n", "\n> "), "\nThat was it."]
-    added = [(number, piece, piece, False) for number, piece in enumerate([ends[0]])]
-    known = {piece.encode(): number for number, piece in enumerate(dict.fromkeys([ends[0], *pieces]))}
-    vocabulary = Vocabulary(known, added, is_bytes=True)
-    ids = [known[piece.encode()] for piece in pieces]
-    for cut_at in range(len(ids) + 1):
-        messages = []
-        for records in ({}, {"audit": True}):
-            stream = TokenStreamer(vocabulary, format, case.tools, id_seed=1, **records)
-            for id in ids[:cut_at]:
-                stream.put(id)
-            copy = TokenStreamer(vocabulary, format, case.tools, id_seed=1, **records)
-            copy._restore_state(stream._state())
-            for id in ids[cut_at:]:
-                copy.put(id)
-            messages.append(parts(copy.finish()))
-        assert messages[0] == messages[1], cut_at
-    whole = TokenStreamer(vocabulary, format, case.tools, id_seed=1)
-    for id in ids:
-        whole.put(id)
-    assert parts(whole.finish())[:4] == messages[0][:4]
