@@ -154,10 +154,11 @@ ValueReader::Step ValueReader::read_after_quote(char byte) {
   return keep_quote();
 }
 
-// A byte that can follow a string which ends here.
+// A byte that can follow a string which ends here. Only of a string with unescaped quotes does the
+// place decide: elsewhere another byte shows that the output is damaged.
 bool ValueReader::may_follow_string(char byte) const {
-  const bool is_whole_argument = is_argument_ && stack_.empty();
-  return is_whole_argument ? byte == ',' || byte == ')' : ends_word(byte);
+  const bool decides = is_unescaped_ && is_argument_ && stack_.empty();
+  return decides ? byte == ',' || byte == ')' : ends_word(byte);
 }
 
 // After `",` or `")`: another argument follows, `, name=`, or the end of the list, `)]`, or another

@@ -321,8 +321,9 @@ OtherCalls::Verdict OtherCalls::judge(Reader& reader) const {
       case EventKind::call_text:
       case EventKind::finish: break;
       case EventKind::reasoning:
-        // An empty block is markup.
+        // An empty block is markup. The last event may grow.
         if (!is_blank(reader.events.text(event))) return Verdict::none;
+        if (reader.judged + 1 == events.size()) return Verdict::open;
         break;
       case EventKind::dropped: return Verdict::none;
     }

@@ -21,6 +21,8 @@ namespace {
 // Longer text is not looked at for the beginning of a list's next call.
 constexpr std::size_t kMaxBeginning = 256;
 
+bool is_closing_tag(std::string_view text) { return text.starts_with("</") && text.ends_with('>'); }
+
 }  // namespace
 
 // The body has ended, with its closer or before it.
@@ -283,7 +285,8 @@ void CallReader::finish(FinishReason reason) {
       if (core_.options().repair && ended_itself(reason) &&
           core_.call().is(BodyKind::xml_parameters)) {
         flush_cursor();
-        if (!read_call_name(core_.call(), name_, tools()).inside.empty()) {
+        const std::string tool = read_call_name(core_.call(), name_, tools()).inside;
+        if (!tool.empty() && is_closing_tag(trim(name_).substr(tool.size()))) {
           if (!name_call()) return finish_malformed(reason);
           core_.enter(State::body);
           return finish_body(reason);
