@@ -7,7 +7,8 @@ inside the reasoning, and those with tags whose values or calls lack a closer.
 
 The first record was that of a core that did not read quotes. Since then a few sums are larger: by ids an opener within a
 line waits for what follows its name, as in text; text after whole arguments waits for the call's closer; `</` in content
-and `<parameter` in a value may begin one marker more.
+and `<parameter` in a value may begin one marker more; with `repair`, the first key waits for its value, which may be left
+out.
 """
 
 from __future__ import annotations

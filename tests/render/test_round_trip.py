@@ -18,7 +18,6 @@ TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", dict: 
 KNOWN = {
     "functionary_v32": 4,  # text that ends with > stands before >>>
     "json": 3,  # a fence or a brace that the text opens holds the calls' fences
-    "minimax_m3": 1,  # an element that holds the word null
     "step3": 15,  # the family trims its values
     "ui_tars": 79,  # only a call ends its reasoning: no content can follow it
 }

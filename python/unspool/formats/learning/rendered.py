@@ -81,7 +81,7 @@ def _past(full: str, place: int, rest: str) -> int | None:
         if not full.startswith(letter, place):
             return None
         place += 1
-    return place
+    return place + len(common_start(full[place:], rest[len(rest.rstrip()) :]))
 
 
 def turn_start(prompt: str, bare: str) -> int:

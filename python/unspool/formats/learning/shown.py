@@ -120,9 +120,9 @@ class Shown:
         if closer and closer in turn and opener in turn:
             turn = turn[: turn.index(opener)]
         without = turn.rstrip().removesuffix(opener) if opener else turn
-        unclosed = (
-            turn.rstrip().removesuffix(closer) if closer else turn
-        )  # the prompt closes what it does not open
+        # The prompt closes what it does not open.
+        closes = bool(closer) and turn.rstrip().endswith(closer)
+        unclosed = turn.rstrip().removesuffix(closer) if closes else turn
         return list(dict.fromkeys([unclosed, turn, without]))
 
     def ends_with(self, frames: Frames, more: tuple[str, ...]) -> tuple[str, ...]:
