@@ -37,7 +37,8 @@ class Pythonic final : public Body {
   bool may_end_here(CallSink& sink) override;
   void complete(CallSink& sink) override;
   std::uint16_t repairs() const override {
-    return static_cast<std::uint16_t>(repairs_ | (reader_.repairs() & kRawString));
+    const std::uint16_t open = state_ == State::value ? reader_.repairs() & kRawString : 0;
+    return repairs_ | open;
   }
   const char* problem() const override { return problem_; }
   std::size_t undecided_bytes() const override { return unread().size(); }
