@@ -108,10 +108,9 @@ inline std::shared_ptr<const Format> Family::compile(const Use& use) const {
   // One list of all families for the streams without unmarked calls.
   static const auto all = std::make_shared<OtherFamilies>(programs);
   std::shared_ptr<const OtherFamilies> others = use.reads_others ? all : nullptr;
-  if (use.reads_unmarked()) {  // with few others, since each family has its own list
-    static const std::vector<Program> few(programs.begin(), programs.begin() + 5);
-    others =
-        std::make_shared<OtherFamilies>(use.reads_others ? few : std::vector<Program>(), &program);
+  if (use.reads_unmarked()) {  // with few others, which each family copies
+    static const OtherFamilies few({programs.begin(), programs.begin() + 5}), none({});
+    others = std::make_shared<OtherFamilies>(use.reads_others ? few : none, program);
   }
   ReasoningUse reasoning;
   if (use.reasoning % 4 != 0)
