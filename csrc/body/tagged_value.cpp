@@ -20,7 +20,8 @@ void TaggedValue::begin(TypeSet types, std::string& out) {
   mode_ = Mode::undecided;
   is_at_start_ = slot_.trim != ValueTrim::none;
   is_empty_line_ = has_line_ = false;
-  space_left_ = slot_.trim == ValueTrim::none ? slot_.space_before.size() : 0;
+  space_left_ =
+      slot_.trim == ValueTrim::none ? static_cast<std::uint32_t>(slot_.space_before.size()) : 0;
   opener_read_ = slot_.value_open.empty() ? kNotLookedFor : 0;
   entities_ = EntityDecoder();
   candidate_ = TypedCandidate(types_, slot_.python_values);

@@ -142,12 +142,12 @@ class TaggedValue {
   bool is_loose_;       // not exact JSON
   TypeSet types_;
   Mode mode_ = Mode::undecided;
-  bool is_at_start_ = false;     // white space may be markup
-  bool is_empty_line_ = false;   // only the line break that is markup has been read
-  bool has_line_ = false;        // a line break that is markup precedes the value
-  std::size_t read_ = 0;         // bytes of the value, while it is undecided
-  std::size_t space_left_ = 0;   // how much of space_before may still come
-  std::size_t opener_read_ = 0;  // how much of value_open was read; npos: it is no longer expected
+  bool is_at_start_ = false;      // white space may be markup
+  bool is_empty_line_ = false;    // only the line break that is markup has been read
+  bool has_line_ = false;         // a line break that is markup precedes the value
+  std::uint32_t space_left_ = 0;  // how much of space_before may still come
+  std::size_t read_ = 0;          // bytes of the value, while it is undecided
+  std::size_t opener_read_ = 0;   // how much of value_open was read; npos: it is no longer expected
   EntityDecoder entities_;
   TypedCandidate candidate_;
   std::string held_;                       // an undecided value

@@ -123,7 +123,7 @@ class ValueReader {
   /// A copy of the reader has no listener.
   void set_listener(ValueListener* listener) { listener_ = listener; }
   /// Maximum nesting depth, if it is not `kMaxDepth`.
-  void set_max_depth(std::size_t depth) { max_depth_ = depth; }
+  void set_max_depth(std::uint32_t depth) { max_depth_ = depth; }
   /// The value is an argument, `name=value`, in Python. `guards`: it fails where a lost quote or
   /// comma would make one string of two arguments.
   void expect_arguments(bool guards) {
@@ -372,7 +372,7 @@ class ValueReader {
   std::uint8_t digits_ = 0;                // the number of digits in the escape
   char escape_ = 0;
   std::uint32_t code_point_ = 0;
-  std::size_t max_depth_ = kMaxDepth;
+  std::uint32_t max_depth_ = kMaxDepth;
   std::uint16_t repairs_ = 0;
   std::string stack_;
   // Of the current put:
