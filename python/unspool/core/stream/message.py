@@ -251,7 +251,7 @@ def _final_members(text: str) -> dict[str, Any]:
     return partial.final()
 
 
-# The bits are those of csrc/body/literal_scanner.h.
+# The bits are those of csrc/body/value_reader.h.
 _REPAIRS = {
     1: "single quotes",
     2: "trailing comma",
