@@ -25,10 +25,10 @@ import torch
 import unspool
 from transformers import PreTrainedTokenizerFast
 from unspool.core.vocabulary.vocabulary_sources import from_tokenizer
-from unspool.writing.grammar.mask import GrammarMask
-from unspool.writing.grammar.matcher import _OPTIONS, GrammarMatcher
-from unspool.writing.grammar.result import Syntax
-from unspool.writing.grammar.token_trie import token_trie
+from unspool.writing.engines.mask import GrammarMask
+from unspool.writing.engines.matcher import _OPTIONS, GrammarMatcher
+from unspool.writing.engines.token_trie import token_trie
+from unspool.writing.grammar_result import Syntax
 
 SCHEMA = {
     "type": "object",

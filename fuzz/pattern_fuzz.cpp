@@ -1,5 +1,5 @@
 // Patterns: rejected with a FormatError, or the same match for all cuts of the text. Tests in
-// tests/response_template compare matches with Python's `regex`.
+// tests/template compare matches with Python's `regex`.
 //
 // Input: a byte that chooses the cuts, the pattern and a zero byte, then the text.
 #include "fuzz.h"

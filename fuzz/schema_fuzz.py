@@ -35,8 +35,8 @@ from unspool.errors import ArgumentError
 from unspool.writing.grammar.json_answer import json_grammar
 
 from fuzz.schema_kinds import draw_schema
-from tests.grammar.law import faults
-from tests.grammar.matchers import xgrammar_compiler
+from tests.writing.grammar.law import faults
+from tests.writing.grammar.matchers import xgrammar_compiler
 
 FOUND = Path(__file__).parents[1] / "build" / "fuzz" / "found"
 FORMATS = ["hermes", "qwen3_coder", "glm47", "deepseek_v32", "gemma4", "pythonic", "minimax_m3"]

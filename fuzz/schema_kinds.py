@@ -11,7 +11,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.grammar.keyword_soup import keyword_soup
+from tests.writing.grammar.keyword_soup import keyword_soup
 
 __all__ = ["KINDS", "draw_schema"]
 

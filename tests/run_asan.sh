@@ -29,5 +29,5 @@ case $(python3 -c 'import unspool._core; print(unspool._core.__file__)') in
   *) echo "another module than the sanitized one is imported"; exit 1 ;;
 esac
 python3 -m pytest "$@" -k "not every_split and not sdk_clients and not hostile_schemas" \
-  tests/parser/test_parser.py tests/stream tests/delta tests/wire tests/channel tests/vocabulary tests/response_template \
+  tests/parser/test_parser.py tests/stream tests/delta tests/wire tests/channel tests/vocabulary tests/template \
   tests/test_damaged_files.py

@@ -37,10 +37,10 @@ REACHED_WITH_IT = {
     "core/schema/check_keywords.py": {"referencing"},
     "core/schema/function_schema.py": {"pydantic"},
     "core/stream/typed_arguments.py": {"pydantic"},
-    "formats/learning/child.py": {"jinja2"},
+    "formats/templates/child.py": {"jinja2"},
     "generation/telemetry.py": {"opentelemetry"},  # it records if the program has imported it
     "generation/prompts/sandboxed_template.py": {"jinja2"},
-    "writing/grammar/mask.py": {"numpy", "torch"},
+    "writing/engines/mask.py": {"numpy", "torch"},
 }
 
 

@@ -19,9 +19,9 @@ from typing import Any
 
 import unspool
 from unspool.core.stream.message import Message, ToolCall
-from unspool.formats.learning.probe import Call, Shape, tools_of
-from unspool.formats.learning.sandbox import Sandbox
-from unspool.formats.learning.shapes import find_shape
+from unspool.formats.templates.probe import Call, Shape, tools_of
+from unspool.formats.templates.sandbox import Sandbox
+from unspool.formats.templates.shapes import find_shape
 from unspool.generation.bridging.build import USER, parsed_answer
 from unspool.testing.marker_tokenizer import END, MarkerTokenizer
 

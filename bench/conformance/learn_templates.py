@@ -21,8 +21,8 @@ from typing import Any
 import jinja2
 import unspool
 from unspool.errors import LearnError
-from unspool.formats.learning.sandbox import Sandbox
-from unspool.formats.learning.texts import TAG, tag_start
+from unspool.formats.templates.sandbox import Sandbox
+from unspool.formats.templates.tagged_texts import TAG, tag_start
 
 NAMES = ("plan-trip_7", "lookUp")
 VALUES: list[dict[str, Any]] = [

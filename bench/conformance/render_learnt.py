@@ -17,7 +17,7 @@ from pathlib import Path
 import unspool
 from learn_templates import TOKENS, TOOLS, best_shape, readings
 from unspool.errors import ArgumentError, LearnError
-from unspool.formats.learning.sandbox import Sandbox
+from unspool.formats.templates.sandbox import Sandbox
 
 KINDS = ("equal", "white space", "different", "refused")
 

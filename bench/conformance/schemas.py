@@ -18,11 +18,11 @@ from typing import Any
 
 from llguidance import LLMatcher
 from unspool import json_grammar
-from unspool.writing.grammar.large_stack import on_large_stack
+from unspool.writing.engines.large_stack import on_large_stack
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
-from tests.grammar.instances import COUNTS, Compile, count_instances
-from tests.grammar.matchers import LlguidanceMatcher, Matcher, XgrammarMatcher, xgrammar_compiler
+from tests.writing.grammar.instances import COUNTS, Compile, count_instances
+from tests.writing.grammar.matchers import LlguidanceMatcher, Matcher, XgrammarMatcher, xgrammar_compiler
 
 
 def ours_in_llguidance(schema: Any) -> tuple[Matcher, bool]:

@@ -20,8 +20,8 @@ from typing import Any
 
 import unspool
 from transformers.utils.chat_template_utils import render_jinja_template
-from unspool.writing.render.answer import AnswerCall
 from unspool.writing.render.call_ids import id_of
+from unspool.writing.render.given_answer import AnswerCall
 from unspool.writing.render.render import write_text
 
 CONTENT = "Looking."

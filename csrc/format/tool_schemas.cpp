@@ -1,5 +1,5 @@
 // A schema's type is often said elsewhere: by a reference, by each choice of a union, or only by a
-// keyword. The rules are those of the grammar's writer (writing/grammar/schema_merge.py), so that
+// keyword. The rules are those of the grammar's writer (writing/schemas/schema_merge.py), so that
 // what a grammar writes is read as it was meant:
 //
 //   {"type": "integer"}                     integer

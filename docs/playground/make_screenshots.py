@@ -13,7 +13,7 @@ from typing import Any
 
 import uvicorn
 from unspool.serve import create_app
-from unspool.serve.demo_model import DemoModels
+from unspool.serve.models.demo_model import DemoModels
 
 FOLDER = Path(__file__).parent
 sys.path[:0] = [str(FOLDER.parents[1] / "tests" / "serve"), str(FOLDER.parent)]

@@ -19,7 +19,7 @@ import ray
 from ray import serve
 from unspool.integrations.ray import serve_app
 from unspool.serve import ServeOptions
-from unspool.serve.demo_model import DemoModels
+from unspool.serve.models.demo_model import DemoModels
 
 
 def ask(url: str) -> tuple[str, str, int]:

@@ -48,11 +48,11 @@ _MODULE_OF = {
     "DeltaStream": "generation",
     "Detection": "formats.detection",
     "Diagnosis": "streams.tracing",
-    "Dropped": "writing.grammar.result",
+    "Dropped": "writing.grammar_result",
     "Evidence": "formats.detection",
     "GenerationDefaults": "generation",
-    "Grammar": "writing.grammar.result",
-    "GrammarMatcher": "writing.grammar.matcher",
+    "Grammar": "writing.grammar_result",
+    "GrammarMatcher": "writing.engines.matcher",
     "InferenceConfig": "integrations.easydel",
     "LabelSpan": "core.stream.labels",
     "Labels": "core.stream.labels",
@@ -125,9 +125,9 @@ if TYPE_CHECKING:
     from unspool.integrations.special_tokens import add_special_tokens
     from unspool.streams.stream_batch import StreamBatch
     from unspool.streams.tracing import Diagnosis, Trace, trace, why
+    from unspool.writing.engines.matcher import GrammarMatcher
     from unspool.writing.grammar.json_answer import json_grammar
-    from unspool.writing.grammar.matcher import GrammarMatcher
-    from unspool.writing.grammar.result import Dropped, Grammar
+    from unspool.writing.grammar_result import Dropped, Grammar
 else:
 
     def __getattr__(name: str) -> Any:

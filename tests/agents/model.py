@@ -8,8 +8,8 @@ from typing import Any
 
 from unspool.formats.format_file import get_format
 from unspool.generation.delta_stream import DeltaStream
-from unspool.serve.demo_model import DemoModel, _Wants
-from unspool.serve.tools import said_of
+from unspool.serve.models.demo_model import DemoModel, _Wants
+from unspool.serve.wires.tools import said_of
 from unspool.testing.cases import Case
 
 from .agent import Call

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import unspool
 from unspool import detect
-from unspool.formats.learning.probe import CALLS
 from unspool.formats.learning.rendered_calls import reads_calls, render_calls
+from unspool.formats.templates.probe import CALLS
 
 pytest.importorskip("jinja2")
 

@@ -22,8 +22,8 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
 from unspool.generation import telemetry
-from unspool.serve.demo_model import DemoModel
 from unspool.serve.engines import connect
+from unspool.serve.models.demo_model import DemoModel
 
 from ..serve.conftest import Script, ScriptedModel, running
 from .fake_sglang import FakeSglang, running_sglang
@@ -258,7 +258,7 @@ def test_a_program_without_opentelemetry_imports_none_of_it() -> None:
     code = textwrap.dedent("""
         import sys
         import unspool
-        from unspool.serve.demo_model import DemoModel
+        from unspool.serve.models.demo_model import DemoModel
         assert list(DemoModel(unspool.get_format("hermes")).stream([{"role": "user", "content": "Hi"}], sampling=unspool.SamplingParams()))
         assert not [name for name in sys.modules if name.startswith("opentelemetry")]
     """)

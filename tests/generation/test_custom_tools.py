@@ -13,7 +13,7 @@ pytest.importorskip("llguidance", reason="needs unspool[constrain]")
 
 from unspool import ArgumentError, StreamGenerator
 
-from ..grammar.test_custom_tools import PATCH_TEXT, lark, regex
+from ..writing.grammar.test_custom_tools import PATCH_TEXT, lark, regex
 
 PROMPT = "Mend the file."
 

@@ -14,7 +14,7 @@ import unspool
 from unspool import ArgumentError, StreamGenerator
 from unspool.core.vocabulary.vocabulary_sources import from_tokenizer
 from unspool.generation.prompts.prompt import Prompt, prompt_end
-from unspool.writing.grammar.request import request_grammar
+from unspool.writing.grammar.request_grammar import request_grammar
 from unspool.writing.grammar.response import Response
 from unspool.writing.grammar.response_format import read_response_format
 

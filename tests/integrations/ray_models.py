@@ -9,7 +9,7 @@ from typing import Any
 from unspool import DeltaChannel, DeltaStream
 from unspool.generation.answers import Answers
 from unspool.generation.worker import GenerationWorker
-from unspool.serve.demo_run import DemoRun, Script
+from unspool.serve.models.demo_run import DemoRun, Script
 from unspool.streams.parser import ChannelParser
 
 

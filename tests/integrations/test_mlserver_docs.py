@@ -16,7 +16,7 @@ import pytest
 
 pytest.importorskip("mlserver", reason="mlserver is not installed; pip install 'unspool[mlserver]'")
 
-from unspool.serve.inference_request import INPUTS, InferenceParameters
+from unspool.serve.wires.inference_request import INPUTS, InferenceParameters
 
 from .mlserver_host import environment, frames, free_ports, texts
 
@@ -70,7 +70,7 @@ def test_the_parameters_are_those_that_are_read() -> None:
 
 
 def test_the_factory_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from unspool.serve.call_factory import call_factory
+    from unspool.serve.models.call_factory import call_factory
 
     from .mlserver_models import byte_tokenizer, llama
 

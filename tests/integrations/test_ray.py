@@ -50,8 +50,8 @@ from unspool.errors import EngineError
 from unspool.integrations.ray import CompletionParser, parse_completions, serve_app
 from unspool.integrations.ray_engine import DeploymentEngine
 from unspool.serve import ServeOptions
-from unspool.serve.demo_model import DemoModels
 from unspool.serve.engines import EngineRequest
+from unspool.serve.models.demo_model import DemoModels
 
 from . import ray_models
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import unspool
 from unspool.errors import LearnError
-from unspool.formats.learning.sandbox import TEXT_BYTES, Sandbox
+from unspool.formats.templates.sandbox import TEXT_BYTES, Sandbox
 
 pytest.importorskip("jinja2")
 

@@ -11,8 +11,8 @@ import unspool
 from unspool.core.schema.schema_check import check
 from unspool.errors import ArgumentError
 
-from ..grammar.keyword_soup import keyword_soup
-from ..grammar.typed_schemas import typed_schema
+from ..writing.grammar.keyword_soup import keyword_soup
+from ..writing.grammar.typed_schemas import typed_schema
 
 
 def fits(parameters: Any, arguments: Any) -> bool:

@@ -18,8 +18,8 @@ from unspool._core import FormShape, Shape
 from unspool.core.format.registry import sources
 from unspool.testing import byte_splits
 from unspool.testing.marker_tokenizer import marker_tokenizer
-from unspool.writing.render.answer import AnswerCall
-from unspool.writing.render.calls import CallsWriter
+from unspool.writing.render.calls_writer import CallsWriter
+from unspool.writing.render.given_answer import AnswerCall
 from unspool.writing.render.pieces import text_of
 
 ARGUMENTS = {"city": "Paris", "days": 3}

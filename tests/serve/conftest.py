@@ -17,9 +17,9 @@ from unspool.generation.answers import Answers
 from unspool.generation.model_run import ModelRun
 from unspool.generation.worker import GenerationWorker
 from unspool.serve import ApiServer, ServeOptions, create_app
-from unspool.serve.demo_model import DemoModels
+from unspool.serve.models.demo_model import DemoModels
 from unspool.streams.parser import ChannelParser
-from unspool.streams.recording.answer import ParserSetup
+from unspool.streams.recording.recorded_answer import ParserSetup
 
 
 @dataclass(kw_only=True)

@@ -19,7 +19,7 @@ import httpx
 import pytest
 from unspool import ArgumentError
 from unspool.serve import ApiServer, ServeOptions
-from unspool.serve.demo_model import DemoModels
+from unspool.serve.models.demo_model import DemoModels
 
 from .conftest import USER, Script, ScriptedModel, running
 

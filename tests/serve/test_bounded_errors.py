@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 import pytest
-from unspool.serve.api_errors import ApiError, shortened, traceback_of
+from unspool.serve.http.api_errors import ApiError, shortened, traceback_of
 
 from .conftest import TOOL, USER, ScriptedModel
 

@@ -185,7 +185,7 @@ def test_the_cases_hold_what_is_to_be_shown() -> None:
 @pytest.mark.parametrize("format", FORMATS)
 def test_cut_by_length(openai_client: Any, anthropic_client: Any, format: str) -> None:
     """Each prefix of an answer is what its parser says of that prefix."""
-    from unspool.serve.demo_model import _PIECE
+    from unspool.serve.models.demo_model import _PIECE
 
     case = next(case for case in CASES if case.format == format and len(_PIECE.findall(case.input)) > 12)
     for count in (1, 3, 7, 11):
@@ -359,7 +359,7 @@ def test_openai_agents(demo_url: str, format: str, api: str) -> None:
 
 
 def _first_plain(format: str) -> Case:
-    from unspool.serve.demo_model import _plain_cases
+    from unspool.serve.models.demo_model import _plain_cases
 
     return _plain_cases(format)[0]
 
@@ -392,7 +392,7 @@ def test_anthropics_tool_runner_calls_and_goes_on(anthropic_client: Any) -> None
 def test_stored_responses() -> None:
     openai = pytest.importorskip("openai")
     from unspool.serve import ServeOptions
-    from unspool.serve.demo_model import DemoModels
+    from unspool.serve.models.demo_model import DemoModels
 
     with running(DemoModels(), ServeOptions(response_store_mb=1)) as server:
         client = openai.OpenAI(base_url=f"http://127.0.0.1:{server.port}/v1", api_key="none", max_retries=0)

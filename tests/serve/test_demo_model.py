@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 import unspool
-from unspool.serve.demo_model import DemoModels, _plain_cases
-from unspool.serve.example_value import example_value
+from unspool.serve.models.demo_model import DemoModels, _plain_cases
+from unspool.serve.models.example_value import example_value
 from unspool.testing.cases import shipped_cases
 
 from .conftest import TOOL, USER
@@ -142,7 +142,7 @@ def test_the_demo_needs_neither_torch_nor_transformers() -> None:
         "assert not {'starlette', 'uvicorn', 'prometheus_client', 'anyio'} & set(sys.modules)\n"
         "sys.modules['torch'] = sys.modules['transformers'] = None\n"
         "import unspool.serve\n"
-        "from unspool.serve.demo_model import DemoModels\n"
+        "from unspool.serve.models.demo_model import DemoModels\n"
         "from unspool import SamplingParams\n"
         "stream = DemoModels()['hermes'].stream('Hello', sampling=SamplingParams())\n"
         "assert ''.join(stream.text())\n"

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 import unspool
 from unspool.serve import ServeOptions, create_app
-from unspool.serve.chat import ChatRequest
-from unspool.serve.completions import CompletionRequest
-from unspool.serve.google import GoogleRequest
-from unspool.serve.messages import MessagesRequest
-from unspool.serve.responses import ResponseRequest
-from unspool.serve.shared_fields import SamplingFields
-from unspool.serve.wire import Wire
+from unspool.serve.wires.chat import ChatRequest
+from unspool.serve.wires.completions import CompletionRequest
+from unspool.serve.wires.google import GoogleRequest
+from unspool.serve.wires.messages import MessagesRequest
+from unspool.serve.wires.responses import ResponseRequest
+from unspool.serve.wires.shared_fields import SamplingFields
+from unspool.serve.wires.wire import Wire
 
 from .conftest import USER, client_of
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 from unspool import sign_thought
-from unspool.serve.api_errors import ApiError
-from unspool.serve.google import read_google_count, read_google_request
-from unspool.serve.ignored import _ignored
+from unspool.serve.http.api_errors import ApiError
+from unspool.serve.http.ignored import _ignored
+from unspool.serve.wires.google import read_google_count, read_google_request
 from unspool.testing.wire import assemble, read_google
 from unspool.writing.grammar.response import Response
 

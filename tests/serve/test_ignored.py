@@ -117,7 +117,7 @@ async def test_the_header_is_bounded_and_plain(client: Any) -> None:
 async def test_many_unknown_fields_are_compared_a_few_times(
     client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from unspool.serve import wire
+    from unspool.serve.wires import wire
 
     compared = []
     monkeypatch.setattr(wire, "_is_misspelt", lambda *names: compared.append(names))

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from unspool import StreamGenerator
 from unspool.errors import ArgumentError
-from unspool.serve.api_errors import ApiError
-from unspool.serve.begin_answer import begin_answer
-from unspool.serve.call_factory import call_factory
-from unspool.serve.demo_model import DemoModels
-from unspool.serve.inference_request import read_inference_request
-from unspool.serve.requests import GenerationRequest
+from unspool.serve.http.api_errors import ApiError
+from unspool.serve.models.begin_answer import begin_answer
+from unspool.serve.models.call_factory import call_factory
+from unspool.serve.models.demo_model import DemoModels
+from unspool.serve.wires.generation_request import GenerationRequest
+from unspool.serve.wires.inference_request import read_inference_request
 from unspool.writing.grammar.response import Response
 
 from .conftest import TOOL, USER, ScriptedModel

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import unspool
 from unspool import GenerationDefaults, StreamGenerator
-from unspool.serve.demo_model import _PIECE
+from unspool.serve.models.demo_model import _PIECE
 from unspool.testing.cases import Case
 
 from .conftest import Script, ScriptedModel, ask_the_weather, running

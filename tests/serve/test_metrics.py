@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from prometheus_client import CollectorRegistry
-from unspool.serve.histogram import Histogram
-from unspool.serve.metrics import Metrics
+from unspool.serve.http.histogram import Histogram
+from unspool.serve.http.metrics import Metrics
 
 from .conftest import TOOL, USER, Script, ScriptedModel
 

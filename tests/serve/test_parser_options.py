@@ -78,7 +78,7 @@ async def test_other_choices_are_refused(make_client: Any, name: str) -> None:
 
 
 async def test_the_demo_stops_in_the_content_alone(make_client: Any) -> None:
-    from unspool.serve.demo_model import DemoModels
+    from unspool.serve.models.demo_model import DemoModels
 
     client = make_client(DemoModels(0.0))
     ask = {

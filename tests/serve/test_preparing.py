@@ -14,9 +14,9 @@ import pytest
 from unspool import StreamGenerator
 from unspool.generation.prompts.sandboxed_template import SandboxedTemplate
 from unspool.serve import ServeOptions
-from unspool.serve.api_errors import ApiError
-from unspool.serve.load_checkpoint import load_checkpoint
-from unspool.serve.preparing import GivenUp, Preparing
+from unspool.serve.http.api_errors import ApiError
+from unspool.serve.http.preparing import GivenUp, Preparing
+from unspool.serve.models.load_checkpoint import load_checkpoint
 
 from .conftest import USER, ScriptedModel, running
 

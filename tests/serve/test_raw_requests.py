@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from unspool.serve import timed_protocol
+from unspool.serve.http import timed_protocol
 
 from .conftest import USER, ScriptedModel, running
 

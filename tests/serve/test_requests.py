@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from unspool.serve.answer import Answer
-from unspool.serve.chat import read_chat_request
+from unspool.serve.wires.chat import read_chat_request
 
 from .conftest import TOOL, USER, Script, ScriptedModel
 

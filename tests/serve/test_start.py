@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from unspool import ArgumentError, StreamGenerator, UnknownFormatError
 from unspool.__main__ import main
-from unspool.serve.demo_model import DemoModels
-from unspool.serve.load_checkpoint import load_checkpoint
+from unspool.serve.models.demo_model import DemoModels
+from unspool.serve.models.load_checkpoint import load_checkpoint
 
 from .conftest import TEMPLATE, TOOL, USER, Script, ScriptedModel
 

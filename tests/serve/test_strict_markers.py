@@ -10,7 +10,7 @@ import pytest
 import torch
 from unspool import ArgumentError, StreamGenerator
 from unspool.__main__ import main
-from unspool.serve.load_checkpoint import load_checkpoint
+from unspool.serve.models.load_checkpoint import load_checkpoint
 
 from .conftest import USER
 

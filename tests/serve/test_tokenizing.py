@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 import pytest
-from unspool.serve.demo_model import DemoModels
+from unspool.serve.models.demo_model import DemoModels
 
 from .conftest import TOOL, USER, Script, ScriptedModel
 

@@ -13,8 +13,8 @@ from click.testing import CliRunner
 from unspool import ArgumentError, Parser, TokenStreamer, UnspoolError, Vocabulary
 from unspool.__main__ import cli
 from unspool.formats.format_file import formats, get_format
-from unspool.streams.recording.answer import ParserSetup, record_answer
 from unspool.streams.recording.folder import RecordFolder
+from unspool.streams.recording.recorded_answer import ParserSetup, record_answer
 from unspool.streams.recording.redact import redact
 from unspool.streams.recording.replay import load_record, replay
 from unspool.streams.recording.show_replay import case_of

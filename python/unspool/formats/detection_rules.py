@@ -10,7 +10,7 @@ from unspool.formats.detected_model import DetectedModel
 from unspool.formats.detection_evidence import Evidence, Kind
 from unspool.formats.format_file import FormatFile
 from unspool.formats.learning.rendered_calls import RenderedCalls
-from unspool.formats.learning.texts import TAG
+from unspool.formats.templates.tagged_texts import TAG
 
 __all__ = ["compare", "shown_in_answers"]
 

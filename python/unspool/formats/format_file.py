@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from unspool._core import ToolSchemas
     from unspool.core.stream.message import Message
-    from unspool.writing.grammar.result import Grammar, Syntax, WhiteSpace
+    from unspool.writing.grammar_result import Grammar, Syntax, WhiteSpace
 
 __all__ = ["FormatFile", "formats", "get_format", "read_format", "read_text", "register_format"]
 

@@ -8,9 +8,9 @@ from unspool.generation.logprobs import TokenLogprob
 from unspool.generation.model_run import ModelRun
 from unspool.generation.prefill.context_limit import POSITION_NAMES, model_positions
 from unspool.generation.prompts.sandboxed_template import SandboxedTemplate
-from unspool.generation.result import Choice, StreamMetrics, StreamResult, Usage
 from unspool.generation.sampling_params import GenerationDefaults, SamplingParams
 from unspool.generation.stream_generator import StreamGenerator
+from unspool.generation.stream_result import Choice, StreamMetrics, StreamResult, Usage
 from unspool.generation.worker import active_workers
 
 __all__ = [

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from unspool.core.stream.message import Message
     from unspool.generation.logprobs import TokenLogprob
     from unspool.generation.model_run import ModelRun
-    from unspool.generation.result import StreamResult, Usage
+    from unspool.generation.stream_result import StreamResult, Usage
     from unspool.generation.worker import Worker
 
 __all__ = ["DeltaStream"]

@@ -13,9 +13,9 @@ from unspool._core import DeltaChannel
 from unspool.errors import ChannelCancelledError
 from unspool.generation.answers import Answers
 from unspool.generation.prefill.report import PrefillReport
-from unspool.generation.result import Choice, StreamResult, Usage, measure
+from unspool.generation.stream_result import Choice, StreamResult, Usage, measure
 from unspool.generation.telemetry import Operation, Traced
-from unspool.streams.recording.answer import ParserSetup, record_answer
+from unspool.streams.recording.recorded_answer import ParserSetup, record_answer
 
 __all__ = ["ModelRun"]
 

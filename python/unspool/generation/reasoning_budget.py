@@ -8,7 +8,7 @@ from typing import Any
 from unspool._core import Format, FormatSource, Vocabulary
 from unspool.errors import ArgumentError
 from unspool.streams.parser import Parser
-from unspool.writing.grammar.request import format_of
+from unspool.writing.grammar.request_grammar import format_of
 
 __all__ = ["ReasoningBudget", "closer_of"]
 

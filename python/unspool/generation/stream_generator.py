@@ -35,12 +35,12 @@ from unspool.generation.sampling_params import GenerationDefaults, SamplingParam
 from unspool.generation.settings import GenerationSettings, check_options, read_settings
 from unspool.generation.telemetry import Traced, model_name, operation_of
 from unspool.generation.worker import GenerationWorker, check_timeout
-from unspool.streams.recording.answer import ParserSetup
+from unspool.streams.recording.recorded_answer import ParserSetup
 from unspool.streams.token_streamer import TokenStreamer
-from unspool.writing.grammar.mask import GrammarMask
-from unspool.writing.grammar.matcher import GrammarMatcher
-from unspool.writing.grammar.request import check_beside_grammar, choice_beside, request_grammar
-from unspool.writing.grammar.result import Grammar
+from unspool.writing.engines.mask import GrammarMask
+from unspool.writing.engines.matcher import GrammarMatcher
+from unspool.writing.grammar.request_grammar import check_beside_grammar, choice_beside, request_grammar
+from unspool.writing.grammar_result import Grammar
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from unspool._core import Format
     from unspool.formats.format_file import FormatFile
     from unspool.generation.batched_backend import ModelBatch
-    from unspool.generation.result import StreamResult
+    from unspool.generation.stream_result import StreamResult
 
 __all__ = ["StreamGenerator"]
 

@@ -21,8 +21,8 @@ from unspool._core import __version__
 
 if TYPE_CHECKING:
     from unspool.generation.answers import Answers
-    from unspool.generation.result import Usage
     from unspool.generation.sampling_params import SamplingParams
+    from unspool.generation.stream_result import Usage
 
 __all__ = ["Operation", "Traced", "histogram", "is_used", "model_name", "operation_of", "sent_to", "tracer"]
 

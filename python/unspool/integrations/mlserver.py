@@ -34,17 +34,17 @@ from unspool._core import WireWriter
 from unspool.core.records import Record
 from unspool.errors import ArgumentError
 from unspool.serve import ServeOptions, create_app
-from unspool.serve.api_errors import ApiError, as_api_error, error_type
-from unspool.serve.begin_answer import begin_answer, usage_of
-from unspool.serve.call_factory import call_factory
-from unspool.serve.check_answer import check_values, has_schemas, no_tool_call
-from unspool.serve.inference_request import INPUTS, read_inference_request
-from unspool.serve.load_checkpoint import load_checkpoint
+from unspool.serve.http.api_errors import ApiError, as_api_error, error_type
+from unspool.serve.models.begin_answer import begin_answer, usage_of
+from unspool.serve.models.call_factory import call_factory
+from unspool.serve.models.check_answer import check_values, has_schemas, no_tool_call
+from unspool.serve.models.load_checkpoint import load_checkpoint
+from unspool.serve.wires.inference_request import INPUTS, read_inference_request
 
 if TYPE_CHECKING:
     from unspool.generation.delta_stream import DeltaStream
-    from unspool.serve.requests import GenerationRequest
     from unspool.serve.state import ServerState
+    from unspool.serve.wires.generation_request import GenerationRequest
 
 __all__ = ["RuntimeSettings", "StreamRuntime"]
 
@@ -343,7 +343,7 @@ class StreamRuntime(MLModel):  # type: ignore[misc]
     def _make_model(self, uri: str) -> Any:
         options = self.options
         if options.factory == "demo":
-            from unspool.serve.demo_model import DemoModels
+            from unspool.serve.models.demo_model import DemoModels
 
             return DemoModels(options.delay_s)["hermes" if options.format == "auto" else options.format]
         if options.factory is None:

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from unspool._core import Delta, WireWriter
-from unspool.serve.api_errors import (
+from unspool.serve.http.api_errors import (
     ApiError,
     Dialect,
     as_api_error,
@@ -23,19 +23,19 @@ from unspool.serve.api_errors import (
     error_type,
     traceback_of,
 )
-from unspool.serve.begin_answer import begin_answer, usage_of
-from unspool.serve.check_answer import check_schemas, check_values, has_schemas, no_tool_call
-from unspool.serve.metrics import RequestMetrics
-from unspool.serve.request_ids import current_request_id
-from unspool.serve.served_model import format_name
-from unspool.serve.streaming import cancel_on_disconnect, pulses
+from unspool.serve.http.metrics import RequestMetrics
+from unspool.serve.http.request_ids import current_request_id
+from unspool.serve.http.streaming import cancel_on_disconnect, pulses
+from unspool.serve.models.begin_answer import begin_answer, usage_of
+from unspool.serve.models.check_answer import check_schemas, check_values, has_schemas, no_tool_call
+from unspool.serve.models.served_model import format_name
 from unspool.streams.recording.recorder import Recording
 
 if TYPE_CHECKING:
     from unspool.core.stream.stream_options import IncompleteCalls
     from unspool.generation.delta_stream import DeltaStream
-    from unspool.serve.requests import GenerationRequest
     from unspool.serve.state import ServerState
+    from unspool.serve.wires.generation_request import GenerationRequest
 
 __all__ = ["Answer"]
 

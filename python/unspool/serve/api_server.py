@@ -22,10 +22,10 @@ from unspool.errors import ArgumentError, UnspoolError
 from unspool.generation.telemetry import model_name
 from unspool.serve.app import create_app
 from unspool.serve.guard import listen_at
+from unspool.serve.http.timed_protocol import timed_protocol
+from unspool.serve.models.served_model import format_name
 from unspool.serve.options import ServeOptions
-from unspool.serve.served_model import format_name
 from unspool.serve.state import ServerState
-from unspool.serve.timed_protocol import timed_protocol
 
 __all__ = ["LAST_EVENTS_S", "ApiServer", "address_of", "summary_of", "uvicorn_settings"]
 

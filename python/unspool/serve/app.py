@@ -19,29 +19,29 @@ from starlette.routing import Route
 
 from unspool.errors import UnspoolError
 from unspool.serve.answer import Answer
-from unspool.serve.api_errors import ApiError, as_api_error, dialect_of, error_response
 from unspool.serve.body import read_body
-from unspool.serve.chat import read_chat_request
-from unspool.serve.completions import read_completion_request
-from unspool.serve.google import read_google_request
 from unspool.serve.guard import Guard
-from unspool.serve.ignored import SaidIgnored
-from unspool.serve.messages import read_messages_request
+from unspool.serve.http.api_errors import ApiError, as_api_error, dialect_of, error_response
+from unspool.serve.http.ignored import SaidIgnored
+from unspool.serve.http.request_ids import RequestIds
+from unspool.serve.http.telemetry import TracedRequests
 from unspool.serve.middleware import ApiKeys, Measured, ReportedErrors
 from unspool.serve.openapi import openapi_routes
 from unspool.serve.options import ServeOptions
 from unspool.serve.playground import OPEN_PATHS, playground_routes
-from unspool.serve.request_ids import RequestIds
 from unspool.serve.response_routes import key_of, response_routes
 from unspool.serve.state import ServerState, state_of
 from unspool.serve.status import health_routes, model_routes
-from unspool.serve.telemetry import TracedRequests
 from unspool.serve.tokenizing import count_google, tokenizing_routes
+from unspool.serve.wires.chat import read_chat_request
+from unspool.serve.wires.completions import read_completion_request
+from unspool.serve.wires.google import read_google_request
+from unspool.serve.wires.messages import read_messages_request
 
 if TYPE_CHECKING:
     from starlette.routing import BaseRoute
 
-    from unspool.serve.requests import GenerationRequest
+    from unspool.serve.wires.generation_request import GenerationRequest
 
 __all__ = ["create_app"]
 

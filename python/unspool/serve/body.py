@@ -10,10 +10,10 @@ import anyio.to_thread
 from starlette.requests import Request
 
 from unspool.generation.prompts.load_json import JsonError, load_json
-from unspool.serve.api_errors import ApiError
+from unspool.serve.http.api_errors import ApiError
 from unspool.serve.options import ServeOptions
 from unspool.serve.state import state_of
-from unspool.serve.wire import unfit
+from unspool.serve.wires.wire import unfit
 
 __all__ = ["read_body"]
 

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlsplit
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from unspool.serve.api_errors import ApiError
+from unspool.serve.http.api_errors import ApiError
 
 if TYPE_CHECKING:
     from unspool.serve.state import ServerState

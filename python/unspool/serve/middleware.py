@@ -11,9 +11,9 @@ from starlette.datastructures import Headers, QueryParams
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from unspool.serve.api_errors import ApiError, as_api_error, dialect_of, error_response, traceback_of
-from unspool.serve.metrics import RequestMetrics
-from unspool.serve.request_ids import current_request_id
+from unspool.serve.http.api_errors import ApiError, as_api_error, dialect_of, error_response, traceback_of
+from unspool.serve.http.metrics import RequestMetrics
+from unspool.serve.http.request_ids import current_request_id
 
 if TYPE_CHECKING:
     from unspool.serve.state import ServerState

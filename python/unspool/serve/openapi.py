@@ -14,19 +14,19 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from unspool._core import __version__
-from unspool.serve.chat import ChatRequest
-from unspool.serve.completions import CompletionRequest
-from unspool.serve.google import GoogleCountRequest, GoogleRequest
-from unspool.serve.messages import CountRequest, MessagesRequest
-from unspool.serve.responses import ResponseRequest
-from unspool.serve.shared_fields import AnswerFields
 from unspool.serve.tokenizing import (
     ConversationRequest,
     DetokenizeRequest,
     TokenizeChat,
     TokenizeText,
 )
-from unspool.serve.wire import Wire
+from unspool.serve.wires.chat import ChatRequest
+from unspool.serve.wires.completions import CompletionRequest
+from unspool.serve.wires.google import GoogleCountRequest, GoogleRequest
+from unspool.serve.wires.messages import CountRequest, MessagesRequest
+from unspool.serve.wires.responses import ResponseRequest
+from unspool.serve.wires.shared_fields import AnswerFields
+from unspool.serve.wires.wire import Wire
 
 __all__ = ["openapi", "openapi_routes"]
 

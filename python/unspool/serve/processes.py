@@ -23,10 +23,10 @@ from unspool.errors import ArgumentError, StreamError
 from unspool.serve.api_server import LAST_EVENTS_S, address_of, summary_of, uvicorn_settings
 from unspool.serve.app import create_app
 from unspool.serve.guard import listen_at
-from unspool.serve.metrics import FOLDER, ProcessesCollector
+from unspool.serve.http.metrics import FOLDER, ProcessesCollector
+from unspool.serve.http.timed_protocol import timed_protocol
 from unspool.serve.options import ServeOptions
 from unspool.serve.state import ServerState
-from unspool.serve.timed_protocol import timed_protocol
 
 __all__ = ["serve_processes"]
 

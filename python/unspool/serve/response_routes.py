@@ -7,7 +7,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from unspool.serve.state import state_of
-from unspool.serve.wire import unfit
+from unspool.serve.wires.wire import unfit
 
 __all__ = ["key_of", "response_routes"]
 

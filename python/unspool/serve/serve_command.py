@@ -13,7 +13,7 @@ from unspool.core.repository import check_repository, is_path
 from unspool.errors import ArgumentError
 from unspool.formats.choose_format import check_format_names
 from unspool.serve.api_server import ApiServer
-from unspool.serve.load_checkpoint import load_checkpoint
+from unspool.serve.models.load_checkpoint import load_checkpoint
 from unspool.serve.options import ServeOptions
 
 __all__ = ["serve_command"]
@@ -99,7 +99,7 @@ def read_command(
     _check_also(loading["also"], demo, options.strict_markers)
     models: Callable[[], Mapping[str, Any]]
     if demo:
-        from unspool.serve.demo_model import DemoModels
+        from unspool.serve.models.demo_model import DemoModels
 
         models = functools.partial(DemoModels, delay)
     elif engines:

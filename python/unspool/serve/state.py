@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import anyio.to_thread
 
-from unspool.serve.api_errors import ApiError
-from unspool.serve.limits import Limits
-from unspool.serve.metrics import Metrics
-from unspool.serve.preparing import Preparing
-from unspool.serve.response_store import ResponseStore
+from unspool.serve.http.api_errors import ApiError
+from unspool.serve.http.limits import Limits
+from unspool.serve.http.metrics import Metrics
+from unspool.serve.http.preparing import Preparing
+from unspool.serve.wires.response_store import ResponseStore
 from unspool.streams.recording.recorder import Recorder
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class ServerState:
         self.created = int(time.time())
         self.limits = Limits(options.max_workers, options.max_queue, options.retry_after_s)
         self.preparing = Preparing(options.prepare_timeout_s, options.max_workers)
-        self.responses = ResponseStore(options)
+        self.responses = ResponseStore(options.response_store_mb, options.response_store_age_s)
         self.metrics = Metrics(self.limits, self.preparing)
         self.recorder = (
             None

@@ -12,17 +12,17 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from unspool.errors import ArgumentError
-from unspool.serve.api_errors import ApiError, as_api_error
-from unspool.serve.begin_answer import template_kwargs_of
 from unspool.serve.body import read_body
-from unspool.serve.chat_messages import ChatMessage, read_chat
-from unspool.serve.google import read_google_count
-from unspool.serve.messages import read_messages_count
-from unspool.serve.requests import GenerationRequest
-from unspool.serve.served_model import check_template, check_template_kwargs, count_tokens, tokenize
+from unspool.serve.http.api_errors import ApiError, as_api_error
+from unspool.serve.models.begin_answer import template_kwargs_of
+from unspool.serve.models.served_model import check_template, check_template_kwargs, count_tokens, tokenize
 from unspool.serve.state import state_of
-from unspool.serve.tools import ChatTool, offered_in, read_tools
-from unspool.serve.wire import Wire, refused, take, unfit
+from unspool.serve.wires.chat_messages import ChatMessage, read_chat
+from unspool.serve.wires.generation_request import GenerationRequest
+from unspool.serve.wires.google import read_google_count
+from unspool.serve.wires.messages import read_messages_count
+from unspool.serve.wires.tools import ChatTool, offered_in, read_tools
+from unspool.serve.wires.wire import Wire, refused, take, unfit
 
 __all__ = [
     "ConversationRequest", "DetokenizeRequest", "TokenizeChat", "TokenizeText", "count_google",

@@ -23,8 +23,8 @@ from unspool.streams.choose_recipe import choose_recipe
 if TYPE_CHECKING:
     from unspool._core import BatchResult
     from unspool.core.stream.message import Message
-    from unspool.writing.grammar.matcher import GrammarMatcher
-    from unspool.writing.grammar.result import Grammar
+    from unspool.writing.engines.matcher import GrammarMatcher
+    from unspool.writing.grammar_result import Grammar
 
 __all__ = ["StreamBatch"]
 
@@ -125,7 +125,7 @@ class StreamBatch(NativeStreamBatch):
     def _make_matcher(
         self, grammar: GrammarMatcher | Grammar | str, options: dict[str, Any]
     ) -> GrammarMatcher:
-        from unspool.writing.grammar.matcher import GrammarMatcher
+        from unspool.writing.engines.matcher import GrammarMatcher
 
         vocabulary = from_tokenizer(options["tokenizer"])
         if isinstance(grammar, GrammarMatcher):
@@ -234,8 +234,8 @@ class StreamBatch(NativeStreamBatch):
         with needs("constrain"):
             import numpy as np
 
-        from unspool.writing.grammar.bitmask import read_bitmask
-        from unspool.writing.grammar.matcher import GrammarMatcher
+        from unspool.writing.engines.bitmask import read_bitmask
+        from unspool.writing.engines.matcher import GrammarMatcher
 
         each = _numbers(slots)
         proposed = [()] * len(each) if drafts is None else drafts

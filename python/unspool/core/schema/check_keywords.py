@@ -14,9 +14,9 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
-from unspool.core.schema.match_pattern import Matcher
+from unspool.core.regular.match_pattern import Matcher
+from unspool.core.regular.schema_patterns import PatternError, parse_pattern
 from unspool.core.schema.references import MISSING, References
-from unspool.core.schema.schema_patterns import PatternError, parse_pattern
 from unspool.errors import UnspoolError
 
 __all__ = ["TooMuchWork", "document", "has_patterns", "references", "steps", "validator_class"]

@@ -36,7 +36,7 @@ def learn(source: Any, *, name: str = "learnt", timeout: float = 10.0) -> Format
     """
     from unspool.errors import ArgumentError
     from unspool.formats.learning.learner import learn_template
-    from unspool.formats.learning.source import read_source
+    from unspool.formats.templates.source import read_source
 
     if not timeout > 0:
         raise ArgumentError(f"timeout is {timeout}; pass a number of seconds above 0")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from unspool.formats.learning import holes
 from unspool.formats.learning.calls import CallText
 from unspool.formats.learning.messages import Frames
-from unspool.formats.learning.probe import CALLS, CONTENT, REASONING, Shape
-from unspool.formats.learning.rendered import Rendered, without_ids
 from unspool.formats.learning.shown import Shown
-from unspool.formats.learning.texts import has_words
+from unspool.formats.templates.probe import CALLS, CONTENT, REASONING, Shape, call_id
+from unspool.formats.templates.rendered import Rendered
+from unspool.formats.templates.tagged_texts import has_words
 
 __all__ = ["call_texts"]
 
@@ -27,7 +28,7 @@ def call_texts(shown: Shown, frames: Frames, shape: Shape) -> Iterator[CallText]
             start = _start(rendered, frames, kind)
             if start is not None:
                 has_turn = kind in ("calls", "call") and shown.messages.repeats_turn
-                text = without_ids(rendered.text, shape)
+                text = _without_ids(rendered.text, shape)
                 yield CallText(rendered.lead + text if has_turn else text, start, count)
 
 
@@ -47,3 +48,11 @@ def _start(rendered: Rendered, frames: Frames, kind: str) -> int | None:
     closer = frames.reasoning_close.strip()
     at = text.rfind(closer, place, name) if closer else -1
     return at + len(closer) if at >= 0 else place
+
+
+def _without_ids(text: str, shape: Shape) -> str:
+    """Return the text with a hole for each call id that consists of letters."""
+    if shape.ids == "letters":
+        for index, call in enumerate(CALLS):
+            text = text.replace(call_id(shape, call, index), holes.ID)
+    return text

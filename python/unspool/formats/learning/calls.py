@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from unspool.formats.learning import holes
 from unspool.formats.learning.forms import Core, cores
 from unspool.formats.learning.parameters import with_types
-from unspool.formats.learning.probe import CALLS
-from unspool.formats.learning.texts import Repeat, has_words, repeats
+from unspool.formats.templates.probe import CALLS
+from unspool.formats.templates.tagged_texts import Repeat, has_words, repeats
 
 __all__ = ["CallText", "Keys", "propose_calls"]
 

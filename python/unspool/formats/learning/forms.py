@@ -10,7 +10,7 @@ from typing import Any
 
 from unspool.formats.learning import holes
 from unspool.formats.learning.parameters import tagged
-from unspool.formats.learning.probe import Call
+from unspool.formats.templates.probe import Call
 
 __all__ = ["Core", "cores"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from unspool.formats.learning import holes
 from unspool.formats.learning.messages import Frames
-from unspool.formats.learning.texts import common_start, has_words, tag_start
+from unspool.formats.templates.tagged_texts import common_start, has_words, tag_start
 
 __all__ = ["with_header"]
 

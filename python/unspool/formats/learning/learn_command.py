@@ -8,8 +8,8 @@ from unspool._core import __version__
 from unspool.errors import FormatError
 from unspool.formats.format_file import FormatFile
 from unspool.formats.learning import learn
-from unspool.formats.learning.source import read_model
 from unspool.formats.learning.write_toml import to_toml
+from unspool.formats.templates.source import read_model
 
 __all__ = ["learnt_text"]
 

@@ -13,7 +13,7 @@ __all__ = ["learn_once"]
 
 def learn_once(source: Any) -> FormatFile | None:
     """Learn the format of a tokenizer or a chat template; None if it cannot be learnt, or jinja2 is missing."""
-    from unspool.formats.learning.source import read_source
+    from unspool.formats.templates.source import read_source
 
     try:
         found = read_source(source)
@@ -25,7 +25,7 @@ def learn_once(source: Any) -> FormatFile | None:
 @functools.lru_cache(maxsize=64)
 def _learn(template: str, tokens: tuple[tuple[str, str], ...]) -> FormatFile | None:
     from unspool.formats.learning.learner import learn_template
-    from unspool.formats.learning.source import TemplateSource
+    from unspool.formats.templates.source import TemplateSource
 
     try:
         return learn_template(TemplateSource(template, dict(tokens)), "learnt", timeout=10.0)

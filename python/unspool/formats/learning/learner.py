@@ -17,17 +17,17 @@ from unspool.formats.learning.call_texts import call_texts
 from unspool.formats.learning.calls import Keys, propose_calls
 from unspool.formats.learning.headers import with_header
 from unspool.formats.learning.messages import Frames, propose_messages
-from unspool.formats.learning.probe import CALLS, TYPED, Shape, tools_of
 from unspool.formats.learning.proof_answers import NEEDED, PLAIN, PROOFS, TOOLS_OF_PROOFS, with_markers
 from unspool.formats.learning.prove import Failure, Reading, prove
 from unspool.formats.learning.readings import Renderer
-from unspool.formats.learning.rendered import EOS
-from unspool.formats.learning.sandbox import Sandbox
-from unspool.formats.learning.shapes import find_shape
 from unspool.formats.learning.shown import Shown, render_known
-from unspool.formats.learning.source import TemplateSource
-from unspool.formats.learning.texts import has_words
 from unspool.formats.learning.write_toml import to_toml
+from unspool.formats.templates.probe import CALLS, TYPED, Shape, tools_of
+from unspool.formats.templates.rendered import EOS
+from unspool.formats.templates.sandbox import Sandbox
+from unspool.formats.templates.shapes import find_shape
+from unspool.formats.templates.source import TemplateSource
+from unspool.formats.templates.tagged_texts import has_words
 
 __all__ = ["learn_template"]
 

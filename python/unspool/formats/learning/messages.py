@@ -7,9 +7,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from unspool.formats.learning import holes
-from unspool.formats.learning.probe import CALLS, CONTENT, REASONING
-from unspool.formats.learning.rendered import Rendered
-from unspool.formats.learning.texts import TAG, boundaries, common_end, common_start, has_words, tag_start
+from unspool.formats.templates.probe import CALLS, CONTENT, REASONING
+from unspool.formats.templates.rendered import Rendered
+from unspool.formats.templates.tagged_texts import (
+    TAG,
+    boundaries,
+    common_end,
+    common_start,
+    has_words,
+    tag_start,
+)
 
 __all__ = ["Frames", "Messages", "propose_messages"]
 

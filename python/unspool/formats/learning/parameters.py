@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from unspool.formats.learning import holes
-from unspool.formats.learning.probe import NUMBER, Call
-from unspool.formats.learning.texts import repeats
+from unspool.formats.templates.probe import NUMBER, Call
+from unspool.formats.templates.tagged_texts import repeats
 
 __all__ = ["tagged", "with_types"]
 

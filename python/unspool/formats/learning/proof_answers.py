@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unspool.formats.learning.probe import Answer, Call
+from unspool.formats.templates.probe import Answer, Call
 
 __all__ = ["BACKSLASHES", "MARKED_CALL", "NEEDED", "PLAIN", "PROOFS", "TOOLS_OF_PROOFS", "with_markers"]
 

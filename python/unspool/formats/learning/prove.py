@@ -12,7 +12,7 @@ from unspool.core.stream.message import Message
 from unspool.core.stream.reading import read_chunks
 from unspool.errors import FormatError
 from unspool.formats.format_file import FormatFile
-from unspool.formats.learning.probe import Answer
+from unspool.formats.templates.probe import Answer
 
 __all__ = ["Failure", "Reading", "meant_calls", "prove", "read_calls"]
 

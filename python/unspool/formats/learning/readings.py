@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from unspool.formats.learning.probe import Answer, Shape, job_of, prompt_job
 from unspool.formats.learning.proof_answers import BACKSLASHES
 from unspool.formats.learning.prove import Reading
-from unspool.formats.learning.rendered import cut, without_tail
-from unspool.formats.learning.sandbox import Sandbox
 from unspool.formats.learning.shown import Shown
+from unspool.formats.templates.probe import Answer, Shape, job_of, prompt_job
+from unspool.formats.templates.rendered import cut, without_tail
+from unspool.formats.templates.sandbox import Sandbox
 
 __all__ = ["Renderer"]
 

@@ -12,11 +12,11 @@ from unspool.core.stream.reading import read_chunks
 from unspool.core.stream.tool_schemas import compile_tools
 from unspool.errors import ArgumentError, FormatError, LearnError
 from unspool.formats.format_file import FormatFile
-from unspool.formats.learning.probe import CALLS, CONTENT, Answer, Shape, job_of, prompt_job, tools_of
 from unspool.formats.learning.prove import meant_calls, read_calls
-from unspool.formats.learning.rendered import EOS, cut
-from unspool.formats.learning.sandbox import Sandbox
-from unspool.formats.learning.shapes import find_shape
+from unspool.formats.templates.probe import CALLS, CONTENT, Answer, Shape, job_of, prompt_job, tools_of
+from unspool.formats.templates.rendered import EOS, cut
+from unspool.formats.templates.sandbox import Sandbox
+from unspool.formats.templates.shapes import find_shape
 
 __all__ = ["RenderedCalls", "reads_calls", "render_calls"]
 
@@ -44,7 +44,7 @@ class RenderedCalls:
 
 def render_calls(source: Any) -> tuple[RenderedCalls, ...]:
     """Render answers with calls, once per template; nothing if the template writes none, or cannot be rendered here."""
-    from unspool.formats.learning.source import read_source
+    from unspool.formats.templates.source import read_source
 
     try:
         found = read_source(source)

@@ -8,7 +8,7 @@ from typing import Any
 
 from unspool.errors import LearnError
 from unspool.formats.learning.messages import Frames, Messages
-from unspool.formats.learning.probe import (
+from unspool.formats.templates.probe import (
     CALLS,
     CONTENT,
     REASONING,
@@ -19,10 +19,10 @@ from unspool.formats.learning.probe import (
     job_of,
     prompt_job,
 )
-from unspool.formats.learning.rendered import EOS, Rendered, common_tail, cut, turn_start, without_tail
-from unspool.formats.learning.sandbox import Sandbox
-from unspool.formats.learning.shapes import THINKING
-from unspool.formats.learning.texts import TAG
+from unspool.formats.templates.rendered import EOS, Rendered, common_tail, cut, turn_start, without_tail
+from unspool.formats.templates.sandbox import Sandbox
+from unspool.formats.templates.shapes import THINKING
+from unspool.formats.templates.tagged_texts import TAG
 
 __all__ = ["Shown", "render_known"]
 

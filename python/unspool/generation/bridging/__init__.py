@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from unspool.generation.bridging.result import Bridge
+from unspool.generation.bridging.bridge_result import Bridge
 
 if TYPE_CHECKING:
     from unspool.core.stream.message import Message
@@ -69,7 +69,7 @@ def bridge(
         ImportError: jinja2 is missing.
     """
     given = dict(locals())
+    from unspool.generation.bridging.bridge_request import read_request
     from unspool.generation.bridging.build import build_bridge
-    from unspool.generation.bridging.request import read_request
 
     return build_bridge(read_request(**given))

@@ -7,13 +7,13 @@ from typing import Any
 
 from unspool.core.stream.loss_mask import loss_mask
 from unspool.core.stream.message import Message
-from unspool.formats.learning.probe import USER, Call, Shape, assistant_message, tools_of
-from unspool.formats.learning.sandbox import Rendering, Sandbox
-from unspool.generation.bridging.answer import Ended, decode, read_ended
+from unspool.formats.templates.probe import USER, Call, Shape, assistant_message, tools_of
+from unspool.formats.templates.sandbox import Rendering, Sandbox
+from unspool.generation.bridging.bridge_request import Messages, Request
+from unspool.generation.bridging.bridge_result import Bridge, Reason
 from unspool.generation.bridging.encode import SuffixEncoder
+from unspool.generation.bridging.ended_answer import Ended, decode, read_ended
 from unspool.generation.bridging.prove import Texts, find_difference
-from unspool.generation.bridging.request import Messages, Request
-from unspool.generation.bridging.result import Bridge, Reason
 from unspool.generation.bridging.spelled import Spelled, free_letter
 from unspool.generation.bridging.suffix import HELD, Suffix, find_suffix
 from unspool.generation.prompts.history import find_form, in_form

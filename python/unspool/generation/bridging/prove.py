@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from unspool._core import Detokenizer
 from unspool.core.stream.labels import REGIONS
-from unspool.formats.learning.texts import common_start
-from unspool.generation.bridging.answer import Ended, decode
-from unspool.generation.bridging.request import Request
-from unspool.generation.bridging.result import Kind, Reason
+from unspool.formats.templates.tagged_texts import common_start
+from unspool.generation.bridging.bridge_request import Request
+from unspool.generation.bridging.bridge_result import Kind, Reason
+from unspool.generation.bridging.ended_answer import Ended, decode
 
 __all__ = ["Texts", "find_difference"]
 

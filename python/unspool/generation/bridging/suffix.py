@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from unspool.formats.learning.probe import USER
+from unspool.formats.templates.probe import USER
 
 __all__ = ["HELD", "Suffix", "find_suffix"]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from unspool.core.stream.custom_tools import as_function_call
 from unspool.errors import LearnError
-from unspool.formats.learning.probe import (
+from unspool.formats.templates.probe import (
     CALLS,
     CONTENT,
     REASONING,
@@ -22,8 +22,8 @@ from unspool.formats.learning.probe import (
     prompt_job,
     tools_of,
 )
-from unspool.formats.learning.sandbox import Rendering
-from unspool.formats.learning.shapes import Renders, find_shape
+from unspool.formats.templates.sandbox import Rendering
+from unspool.formats.templates.shapes import Renders, find_shape
 from unspool.generation.prompts.load_json import load_json
 
 __all__ = ["REASONING_FIELDS", "TEXT_PARTS", "HistoryForm", "find_form", "in_form", "prepare_messages"]

@@ -6,7 +6,7 @@ import threading
 from typing import Any
 
 from unspool.errors import ArgumentError, LearnError
-from unspool.formats.learning.sandbox import Rendering, Sandbox
+from unspool.formats.templates.sandbox import Rendering, Sandbox
 from unspool.generation.prompts.template_renderer import TemplateRenderer
 
 __all__ = ["SandboxedTemplate"]

@@ -6,7 +6,7 @@ import json
 from functools import lru_cache
 from typing import Any
 
-from unspool.formats.learning.child import template_environment
+from unspool.formats.templates.child import template_environment
 from unspool.generation.prompts.template_renderer import TemplateRenderer
 
 __all__ = ["TrustedTemplate"]

@@ -10,8 +10,8 @@ from unspool._core import Delta, Format
 from unspool.formats.choose_format import choose_format
 from unspool.formats.format_file import FormatFile, get_format
 from unspool.integrations.vllm.host import DelegatingParser, count_history_tool_calls, protocol
+from unspool.integrations.vllm.host_requests import feed, request_options, vocabulary_of
 from unspool.integrations.vllm.messages import to_message, whole_calls
-from unspool.integrations.vllm.requests import feed, request_options, vocabulary_of
 from unspool.streams.parser import Parser
 
 __all__ = ["UnspoolParser"]

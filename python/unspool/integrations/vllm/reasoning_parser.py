@@ -20,14 +20,14 @@ from unspool.integrations.vllm.host import (
     ReasoningParser,
     protocol,
 )
-from unspool.integrations.vllm.messages import to_message
-from unspool.integrations.vllm.requests import (
+from unspool.integrations.vllm.host_requests import (
     ends_with_eos,
     feed,
     keep_special_tokens,
     request_options,
     vocabulary_of,
 )
+from unspool.integrations.vllm.messages import to_message
 from unspool.streams.parser import Parser
 
 __all__ = ["UnspoolReasoningParser"]

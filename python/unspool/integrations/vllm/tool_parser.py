@@ -19,14 +19,14 @@ from unspool.integrations.vllm.host import (
     envs,
     protocol,
 )
-from unspool.integrations.vllm.messages import to_calls, to_message
-from unspool.integrations.vllm.requests import (
+from unspool.integrations.vllm.host_requests import (
     ends_with_eos,
     feed,
     keep_special_tokens,
     request_options,
     vocabulary_of,
 )
+from unspool.integrations.vllm.messages import to_calls, to_message
 from unspool.integrations.vllm.structural_tag import MODEL, make_tag
 from unspool.streams.parser import Parser
 

@@ -14,8 +14,7 @@ from unspool.core.format.other_families import Also
 from unspool.errors import ArgumentError, EngineError, UnspoolError
 from unspool.generation.prompts.chat_tokenizer import ChatTokenizer
 from unspool.generation.prompts.tokenizer_files import TokenizerFiles, read_tokenizer
-from unspool.serve.check_reading import check_reading
-from unspool.serve.engines.completions import Completions
+from unspool.serve.engines.completions_engine import Completions
 from unspool.serve.engines.engine import Engine
 from unspool.serve.engines.engine_model import EngineModel
 from unspool.serve.engines.http import EngineHttp
@@ -24,6 +23,7 @@ from unspool.serve.engines.llama_cpp import LlamaCpp
 from unspool.serve.engines.replicas import Replicas
 from unspool.serve.engines.sglang import SgLang
 from unspool.serve.engines.vllm import VLlm
+from unspool.serve.models.check_reading import check_reading
 
 __all__ = ["Kind", "connect"]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from unspool.generation.sampling_params import SamplingParams
-from unspool.writing.grammar.result import Grammar, Syntax
+from unspool.writing.grammar_result import Grammar, Syntax
 
 __all__ = ["Engine", "EngineLogprob", "EngineOutput", "EngineRequest"]
 

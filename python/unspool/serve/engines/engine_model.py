@@ -29,10 +29,15 @@ from unspool.serve.engines.left_out_ids import LeftOutIds
 from unspool.serve.engines.reasoning_limit import ReasoningLimit
 from unspool.serve.engines.session import session_of
 from unspool.streams.parser import ChannelParser, Parser
-from unspool.streams.recording.answer import ParserSetup
+from unspool.streams.recording.recorded_answer import ParserSetup
 from unspool.streams.token_streamer import TokenStreamer
-from unspool.writing.grammar.request import check_beside_grammar, choice_beside, format_of, request_grammar
-from unspool.writing.grammar.result import Grammar
+from unspool.writing.grammar.request_grammar import (
+    check_beside_grammar,
+    choice_beside,
+    format_of,
+    request_grammar,
+)
+from unspool.writing.grammar_result import Grammar
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -13,8 +13,8 @@ from unspool.errors import ArgumentError, EngineError
 from unspool.generation.answers import Answers
 from unspool.generation.logprobs import TokenLogprob
 from unspool.generation.model_run import ModelRun
-from unspool.generation.result import Usage
 from unspool.generation.sampling_params import SamplingParams
+from unspool.generation.stream_result import Usage
 from unspool.serve.engines.engine import Engine, EngineLogprob, EngineOutput, EngineRequest
 from unspool.serve.engines.left_out_ids import LeftOutIds
 from unspool.serve.engines.reasoning_limit import ReasoningLimit

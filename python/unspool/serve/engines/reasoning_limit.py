@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from unspool.serve.engines.engine import EngineRequest
-from unspool.writing.grammar.result import Grammar
+from unspool.writing.grammar_result import Grammar
 
 __all__ = ["ReasoningLimit"]
 

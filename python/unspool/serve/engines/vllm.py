@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from unspool.errors import EngineError
-from unspool.serve.engines.completions import PLAIN_NAMES, Chunk, Completions, Logprobs
+from unspool.serve.engines.completions_engine import PLAIN_NAMES, Chunk, Completions, Logprobs
 from unspool.serve.engines.engine import EngineLogprob, EngineOutput, EngineRequest
 
 __all__ = ["VLlm"]

@@ -15,7 +15,7 @@ from unspool._core import Vocabulary
 from unspool.errors import ArgumentError
 from unspool.formats.format_file import FormatFile
 from unspool.streams.parser import Parser
-from unspool.streams.recording.answer import message_data
+from unspool.streams.recording.recorded_answer import message_data
 
 __all__ = ["Replay", "load_record", "replay"]
 

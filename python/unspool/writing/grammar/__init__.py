@@ -1,5 +1,5 @@
 """Grammars that constrain a model to a format. `FormatFile.grammar` is the entry point."""
 
-from unspool.writing.grammar.result import Dropped, Grammar
+from unspool.writing.grammar_result import Dropped, Grammar
 
 __all__ = ["Dropped", "Grammar"]

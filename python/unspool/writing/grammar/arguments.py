@@ -13,12 +13,15 @@ from typing import Any
 from unspool._core import Edge, ParameterShape, Shape
 from unspool.errors import ArgumentError
 from unspool.writing.grammar.custom_text import Ended, as_string
-from unspool.writing.grammar.free_text import First, Rule, Start
-from unspool.writing.grammar.in_order import in_order
 from unspool.writing.grammar.lexicon import Lexicon, edge
 from unspool.writing.grammar.marked_values import BARE_KEY, JSON, MarkedJson, QuotedValues
-from unspool.writing.grammar.marker_free import without_words
-from unspool.writing.grammar.nodes import (
+from unspool.writing.grammar.response import read_text
+from unspool.writing.grammar.tools import Tool
+from unspool.writing.grammar_result import Dropped
+from unspool.writing.rules.free_text import First, Rule, Start
+from unspool.writing.rules.in_order import in_order
+from unspool.writing.rules.marker_free import without_words
+from unspool.writing.rules.nodes import (
     EMPTY,
     GAP,
     Automaton,
@@ -34,12 +37,9 @@ from unspool.writing.grammar.nodes import (
     sequence,
     star,
 )
-from unspool.writing.grammar.response import read_text
-from unspool.writing.grammar.result import Dropped
-from unspool.writing.grammar.schema_rules import value_rules
-from unspool.writing.grammar.schema_types import ANY_TYPE, only, resolve, types_of
-from unspool.writing.grammar.tools import Tool
-from unspool.writing.grammar.written_values import EscapedValues
+from unspool.writing.rules.written_values import EscapedValues
+from unspool.writing.schemas.schema_rules import value_rules
+from unspool.writing.schemas.schema_types import ANY_TYPE, only, resolve, types_of
 
 __all__ = ["Arguments"]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from unspool.core.schema.character_sets import in_set, within
-from unspool.writing.grammar.nodes import (
+from unspool.core.regular.character_sets import in_set, within
+from unspool.writing.rules.nodes import (
     EMPTY,
     Chars,
     Choice,
@@ -18,7 +18,7 @@ from unspool.writing.grammar.nodes import (
     plus,
     sequence,
 )
-from unspool.writing.grammar.written_values import EscapedValues
+from unspool.writing.rules.written_values import EscapedValues
 
 __all__ = ["Ended", "as_string"]
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from unspool.errors import ArgumentError
-from unspool.writing.grammar.json_schema import NormalisedSchema, normalise
-from unspool.writing.grammar.nodes import EMPTY, Rules
-from unspool.writing.grammar.printers import PRINTERS
-from unspool.writing.grammar.result import Grammar, Syntax, WhiteSpace, check_white_space
-from unspool.writing.grammar.rule_depth import check_depth
-from unspool.writing.grammar.schema_rules import SchemaRules
-from unspool.writing.grammar.written_values import JSON_VALUES
+from unspool.writing.engines.printers import PRINTERS
+from unspool.writing.grammar_result import Grammar, Syntax, WhiteSpace, check_white_space
+from unspool.writing.rules.nodes import EMPTY, Rules
+from unspool.writing.rules.rule_depth import check_depth
+from unspool.writing.rules.written_values import JSON_VALUES
+from unspool.writing.schemas.json_schema import NormalisedSchema, normalise
+from unspool.writing.schemas.schema_rules import SchemaRules
 
 __all__ = ["json_grammar", "json_rules"]
 

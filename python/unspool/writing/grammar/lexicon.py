@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from unspool._core import Edge, FormatSource, Vocabulary
 from unspool.core.format.compile_format import compile_format
-from unspool.writing.grammar.free_text import Rule, Words, free_text
-from unspool.writing.grammar.nodes import (
+from unspool.writing.rules.free_text import Rule, Words, free_text
+from unspool.writing.rules.nodes import (
     EMPTY,
     GAP,
     Chars,

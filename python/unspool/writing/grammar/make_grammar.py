@@ -10,20 +10,20 @@ from unspool._core import FormatSource
 from unspool.core.format.compile_format import compile_format
 from unspool.core.vocabulary.vocabulary_sources import from_tokenizer
 from unspool.errors import ArgumentError, FormatError
-from unspool.writing.grammar.answer import Answer, ReasoningStart
+from unspool.writing.engines.printers import PRINTERS
+from unspool.writing.grammar.answer_rules import Answer, ReasoningStart
 from unspool.writing.grammar.arguments import Arguments
-from unspool.writing.grammar.calls import Calls
-from unspool.writing.grammar.json_schema import normalise
+from unspool.writing.grammar.call_rules import Calls
 from unspool.writing.grammar.lexicon import Lexicon
 from unspool.writing.grammar.marked_values import JSON, MarkedJson
-from unspool.writing.grammar.nodes import EMPTY, Node, Rules
-from unspool.writing.grammar.printers import PRINTERS
 from unspool.writing.grammar.readable_parts import check_parts
 from unspool.writing.grammar.response import Response, text_node
-from unspool.writing.grammar.result import Dropped, Grammar, Syntax, WhiteSpace, check_white_space
-from unspool.writing.grammar.rule_depth import check_depth
-from unspool.writing.grammar.schema_rules import value_rules
 from unspool.writing.grammar.tools import chosen_tools
+from unspool.writing.grammar_result import Dropped, Grammar, Syntax, WhiteSpace, check_white_space
+from unspool.writing.rules.nodes import EMPTY, Node, Rules
+from unspool.writing.rules.rule_depth import check_depth
+from unspool.writing.schemas.json_schema import normalise
+from unspool.writing.schemas.schema_rules import value_rules
 
 __all__ = ["make_grammar"]
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from unspool.core.schema.character_sets import ANY_TEXT
-from unspool.writing.grammar.free_text import Words, free_text
-from unspool.writing.grammar.nodes import Chars, Literal, Node, Repeat, Terminal, optional, sequence
-from unspool.writing.grammar.written_values import JSON_VALUES, PYTHON_VALUES, WrittenValues
+from unspool.core.regular.character_sets import ANY_TEXT
+from unspool.writing.rules.free_text import Words, free_text
+from unspool.writing.rules.nodes import Chars, Literal, Node, Repeat, Terminal, optional, sequence
+from unspool.writing.rules.written_values import JSON_VALUES, PYTHON_VALUES, WrittenValues
 
 __all__ = ["BARE_KEY", "JSON", "MAX_SPACE", "PYTHON", "MarkedJson", "QuotedValues"]
 

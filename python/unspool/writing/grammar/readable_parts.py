@@ -12,10 +12,10 @@ from unspool._core import FormatSource
 from unspool.core.format.compile_format import compile_format
 from unspool.core.stream.reading import read_chunks
 from unspool.errors import ArgumentError
-from unspool.writing.grammar.schema_prune import children
-from unspool.writing.grammar.schema_types import alternatives
 from unspool.writing.grammar.tools import Tool
 from unspool.writing.render.render import write_text
+from unspool.writing.schemas.schema_prune import children
+from unspool.writing.schemas.schema_types import alternatives
 
 __all__ = ["check_parts"]
 

@@ -6,18 +6,18 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from unspool.core.schema.match_pattern import Matcher
-from unspool.core.schema.schema_patterns import parse_whole
+from unspool.core.regular.match_pattern import Matcher
+from unspool.core.regular.schema_patterns import parse_whole
 from unspool.errors import ArgumentError
-from unspool.writing.grammar.free_text import Start
+from unspool.writing.engines.printers import PRINTERS
 from unspool.writing.grammar.json_answer import json_grammar
-from unspool.writing.grammar.marker_free import begun, restricted, without_words
-from unspool.writing.grammar.nodes import EMPTY, Node, Rules, Terminal
-from unspool.writing.grammar.nodes import Literal as Exactly
-from unspool.writing.grammar.nodes import choice as any_of
-from unspool.writing.grammar.printers import PRINTERS
-from unspool.writing.grammar.read_grammar import MAX_LENGTH, read_grammar, read_regex
-from unspool.writing.grammar.result import Grammar, Syntax
+from unspool.writing.grammar_result import Grammar, Syntax
+from unspool.writing.rules.free_text import Start
+from unspool.writing.rules.marker_free import begun, restricted, without_words
+from unspool.writing.rules.nodes import EMPTY, Node, Rules, Terminal
+from unspool.writing.rules.nodes import Literal as Exactly
+from unspool.writing.rules.nodes import choice as any_of
+from unspool.writing.rules.read_grammar import MAX_LENGTH, read_grammar, read_regex
 
 __all__ = ["Response", "read_text", "response_grammar", "text_node"]
 

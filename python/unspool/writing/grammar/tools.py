@@ -12,10 +12,10 @@ from unspool.core.stream.custom_tools import CUSTOM_SCHEMA, as_function, custom_
 from unspool.core.stream.tool import read_tools
 from unspool.core.stream.tool_schemas import read_tool
 from unspool.errors import ArgumentError
-from unspool.writing.grammar.json_schema import normalise_arguments
 from unspool.writing.grammar.response import Response
-from unspool.writing.grammar.result import Dropped, Syntax
-from unspool.writing.grammar.tool_variants import object_variants
+from unspool.writing.grammar_result import Dropped, Syntax
+from unspool.writing.schemas.json_schema import normalise_arguments
+from unspool.writing.schemas.tool_variants import object_variants
 
 __all__ = ["Tool", "chosen_tools", "custom_text", "is_strict", "without_strict"]
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from unspool._core import Hole, IdShape
-from unspool.writing.render.answer import AnswerCall
+from unspool.writing.render.given_answer import AnswerCall
 
 __all__ = ["id_of"]
 

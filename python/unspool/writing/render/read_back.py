@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from unspool.core.stream.message import Message, ToolCall
-from unspool.writing.render.answer import Answer, AnswerCall
+from unspool.writing.render.given_answer import Answer, AnswerCall
 
 __all__ = ["what_differs"]
 

@@ -13,9 +13,9 @@ from unspool.core.stream.reading import read_chunks
 from unspool.core.stream.tool_schemas import compile_tools
 from unspool.core.vocabulary.vocabulary_sources import from_tokenizer
 from unspool.errors import ArgumentError
-from unspool.writing.render.answer import Answer, read_answer
-from unspool.writing.render.calls import CallsWriter
+from unspool.writing.render.calls_writer import CallsWriter
 from unspool.writing.render.encode import Encode, encode_written
+from unspool.writing.render.given_answer import Answer, read_answer
 from unspool.writing.render.pieces import Written, text_of
 from unspool.writing.render.read_back import what_differs
 from unspool.writing.render.way import way_of_form, ways_of

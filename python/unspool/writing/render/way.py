@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from unspool._core import FormShape, Shape, TextShape
-from unspool.writing.render.answer import Answer
+from unspool.writing.render.given_answer import Answer
 from unspool.writing.render.parameters import ways_to_write
 
 __all__ = ["Way", "way_of_form", "ways_of"]

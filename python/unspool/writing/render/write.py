@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from unspool._core import Shape, TextShape
-from unspool.writing.render.answer import Answer
-from unspool.writing.render.calls import CallsWriter
+from unspool.writing.render.calls_writer import CallsWriter
+from unspool.writing.render.given_answer import Answer
 from unspool.writing.render.pieces import Written, after, around, as_text, text_of, without_turn
 from unspool.writing.render.way import Way
 

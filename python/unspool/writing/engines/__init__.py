@@ -1,0 +1,1 @@
+"""How each engine takes a grammar: printers, and masks of tokens."""

@@ -1,0 +1,1 @@
+"""The rules of a grammar, and how they are built."""

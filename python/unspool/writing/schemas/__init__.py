@@ -1,0 +1,1 @@
+"""From a JSON Schema to the rules of its values."""

@@ -1,0 +1,93 @@
+"""Normalises JSON Schemas, so that rules can spell out their values.
+
+A normalised schema uses few keywords: objects with `properties`, `required` and explicit `additionalProperties`;
+lists, strings, numbers, `enum`, `anyOf` and local `$ref`.
+Keywords that a grammar cannot enforce are dropped and listed; `check` compares the finished value with the
+original schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from unspool.errors import ArgumentError
+from unspool.writing.grammar_result import Dropped, Syntax
+from unspool.writing.schemas.schema_budget import check_normalised, check_source
+from unspool.writing.schemas.schema_merge import Merger
+from unspool.writing.schemas.schema_overlap import overlap
+from unspool.writing.schemas.schema_prune import name_of, prune, refuse_left_recursion
+from unspool.writing.schemas.schema_scalars import LONGEST
+from unspool.writing.schemas.schema_strict import require_strict
+
+__all__ = ["NormalisedSchema", "normalise", "normalise_arguments"]
+
+Schema = Mapping[str, Any] | bool | None
+
+
+@dataclass(frozen=True)
+class NormalisedSchema:
+    """A schema with few keywords, and the keywords that were dropped."""
+
+    schema: dict[str, Any]
+    """Plain data for `json.dumps`; definitions are in "$defs" of the root."""
+    dropped: tuple[Dropped, ...]
+    member_count: int
+    """The number of its properties, listed values, alternatives, and items with individual schemas."""
+
+
+def normalise(
+    schema: Schema, *, syntax: Syntax = "lark", strict: bool = False, more_keys: bool = False
+) -> NormalisedSchema:
+    """Normalise a schema for a grammar in a syntax.
+
+    Args:
+        schema: None means any object, as in `{"type": "json_object"}`.
+        syntax: The syntax of the grammar; engines differ in how many characters of a string they can count.
+        strict: Raise if OpenAI's strict mode would reject the schema.
+        more_keys: Allow further keys in an object that has `properties` but no `additionalProperties`. JSON
+            Schema allows them, but models usually should not write them.
+
+    Raises:
+        ArgumentError: The schema is malformed, too large, matched by no value, or not strict.
+    """
+    if schema is None:
+        schema = {"type": "object"}
+    check_source(schema)
+    if strict:
+        require_strict(schema)
+    return _normalise(Merger(schema, LONGEST[syntax], more_keys=more_keys))
+
+
+def normalise_arguments(parameters: Schema, *, syntax: Syntax = "lark") -> NormalisedSchema:
+    """Normalise a tool's `parameters`: an object schema; None or {} means any object.
+
+    Raises:
+        ArgumentError: As in `normalise`.
+    """
+    check_source(parameters)
+    return _normalise(Merger(True if parameters is None else parameters, LONGEST[syntax]), {"type": "object"})
+
+
+def _normalise(merger: Merger, *beside: Mapping[str, Any]) -> NormalisedSchema:
+    try:
+        return _finish(merger, merger.merge_document(*beside))
+    except RecursionError:  # possible at any depth, because the caller's stack counts too
+        raise ArgumentError("the schema nests too deeply; use $defs, or simplify it") from None
+
+
+def _finish(merger: Merger, root: Any) -> NormalisedSchema:
+    definitions = merger.definitions
+    refuse_left_recursion(definitions)
+    for part, keyword, choices in merger.exclusive:
+        if merger.is_implied or overlap(choices, definitions):
+            merger.parts.drop(part, keyword, "read as anyOf: a value may fit more than one")
+    while (name := name_of(root)) is not None:
+        root = definitions[name]
+    root, definitions = prune(root, definitions)
+    if root is False:
+        raise ArgumentError("no value fits the schema; its keywords contradict one another")
+    dropped = tuple(merger.parts.dropped.values())
+    count = check_normalised(root, definitions)
+    return NormalisedSchema({**root, "$defs": definitions} if definitions else root, dropped, count)

@@ -1,0 +1,28 @@
+"""The interface of `schema_merge.Merger` that its parts need."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from unspool.writing.schemas.schema_keywords import Part
+from unspool.writing.schemas.schema_parts import Parts
+
+__all__ = ["Merging", "Node"]
+
+Node = Any
+"""A normalised schema; `False` if no value matches, {} if every value does."""
+
+
+class Merging(Protocol):
+    """Merges schemas of one document."""
+
+    parts: Parts
+    longest: int
+    more_keys: bool
+
+    def merge(self, parts: Sequence[Part], depth: int) -> Node:
+        """The schema of a value that matches all parts."""
+
+    def merge_type(self, name: str, parts: Sequence[Part], depth: int) -> Node:
+        """Merge what the parts define for values of one type."""

@@ -1,0 +1,76 @@
+"""Limits on the size of a schema, so that its grammar is built and compiled in bounded time, memory and stack."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from unspool.errors import ArgumentError
+from unspool.writing.schemas.schema_prune import children, name_of
+
+__all__ = ["MAX_MEMBERS", "check_normalised", "check_source"]
+
+#: Limits of a schema as the client wrote it: number of keywords, names and values; and of letters in names and values.
+MAX_ENTRIES = 50_000
+MAX_LETTERS = 200_000
+#: Maximum number of a schema's properties, listed values, alternatives, and items with individual schemas. The grammar
+#: for that many takes one or two seconds.
+MAX_MEMBERS = 3_000
+#: Engines compile by recursion: llguidance needs about 5 KiB of stack for each level, and a thread often has 8 MiB.
+MAX_LEVELS = 400
+
+_ANNOTATIONS = frozenset({"description", "title", "$comment", "examples", "default"})
+
+
+def check_source(schema: Any) -> None:
+    """Raise ArgumentError if a schema is too large to be read at all."""
+    waiting, entries, letters = [schema], 0, 0
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            letters += len(one)
+        elif isinstance(one, Mapping):
+            entries += len(one)
+            letters += sum(len(key) for key in one if isinstance(key, str))
+            waiting += [
+                value
+                for key, value in one.items()
+                if not (isinstance(key, str) and isinstance(value, str) and key in _ANNOTATIONS)
+            ]
+        elif isinstance(one, (list, tuple)):
+            entries += len(one)
+            waiting += one
+        if entries > MAX_ENTRIES:
+            raise ArgumentError(f"the schema has more than {MAX_ENTRIES:,} keywords and values; shorten it")
+        if letters > MAX_LETTERS:
+            raise ArgumentError(f"the names and values of the schema have more than {MAX_LETTERS:,} letters")
+
+
+def check_normalised(root: Any, definitions: Mapping[str, Any]) -> int:
+    """Return the number of a schema's members.
+
+    Raises:
+        ArgumentError: There are too many, or the definitions refer to one another too deeply.
+    """
+    members = 0
+    waiting, seen = [(root, 1)], set[str]()
+    while waiting:  # in the order in which engines compile
+        node, level = waiting.pop()
+        if level > MAX_LEVELS:
+            raise ArgumentError(f"the schema's definitions lead to one another over {MAX_LEVELS} levels")
+        name = name_of(node)
+        if name is not None:
+            if name not in seen:
+                seen.add(name)
+                waiting.append((definitions[name], level + 1))
+            continue
+        if not isinstance(node, dict):
+            continue
+        members += len(node.get("properties", ())) + len(node.get("prefixItems", ()))
+        members += max(len(node.get("enum", ())), len(node.get("anyOf", ())), 1) - 1
+        if members > MAX_MEMBERS:
+            raise ArgumentError(
+                f"the schema has more than {MAX_MEMBERS:,} properties, listed values and alternatives; shorten it"
+            )
+        waiting += [(child, level + 1) for child in reversed(list(children(node)))]
+    return members

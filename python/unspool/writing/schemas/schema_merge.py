@@ -1,0 +1,178 @@
+"""Merges all schemas that one value must match into one schema with few keywords.
+
+Each resulting schema has one type, or `enum`, `anyOf`, or only a `$ref`; all matchers interpret these in the
+same way.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from unspool.errors import ArgumentError
+from unspool.writing.schemas.format_patterns import has_pattern
+from unspool.writing.schemas.merging import Node
+from unspool.writing.schemas.schema_arrays import merge_arrays
+from unspool.writing.schemas.schema_enums import merge_values
+from unspool.writing.schemas.schema_keywords import KEYWORDS_OF_TYPE, TYPES, Part, list_of, types_of
+from unspool.writing.schemas.schema_objects import merge_objects
+from unspool.writing.schemas.schema_parts import MAX_DEPTH, Parts
+from unspool.writing.schemas.schema_scalars import merge_numbers, merge_strings
+
+__all__ = ["Merger", "Node", "any_of"]
+
+_UNIONS = ("anyOf", "oneOf")
+_OF_ONE_TYPE = frozenset[str]().union(*KEYWORDS_OF_TYPE.values())
+_CONSTRAINTS = _OF_ONE_TYPE | {"type", "enum", "const", *_UNIONS}
+
+
+class Merger:
+    """Merges schemas of one document; the targets of references become `definitions`."""
+
+    def __init__(self, root: Any, longest: int, *, more_keys: bool = False) -> None:
+        self.parts = Parts(root)
+        self.longest = longest
+        self.more_keys = more_keys
+        self.definitions: dict[str, Node] = {}
+        self.is_implied = False
+        """Whether a type was added to a schema without one."""
+        self.exclusive: list[tuple[Part, str, list[Node]]] = []
+        self._names: dict[frozenset[Any], str] = {}
+        self._stems: dict[str, int] = {}
+        self._waiting: deque[tuple[str, list[Part]]] = deque()
+
+    def merge_document(self, *beside: Mapping[str, Any]) -> Node:
+        """Return the schema of the root merged with `beside`; also merge every definition that it needs."""
+        root = self.merge([Part(schema, "#") for schema in (self.parts.root, *beside)], 0)
+        while self._waiting:
+            name, parts = self._waiting.popleft()
+            self.definitions[name] = self._merge_parts(parts, 0)
+        return root
+
+    def merge(self, parts: Sequence[Part], depth: int) -> Node:
+        """The schema of a value that matches all parts."""
+        if depth > MAX_DEPTH:
+            raise ArgumentError(
+                f"{parts[0].path}: the schema nests deeper than {MAX_DEPTH} levels; use $defs, or simplify it"
+            )
+        if parts and all(map(_adds_null, parts)):
+            inner = self.merge([part.without("nullable") for part in parts], depth + 1)
+            return any_of([inner, {"type": "null"}])
+        found, through_reference = self.parts.collect(parts)
+        if found is None:
+            return False
+        found = [part for part in found if _constrains(part)]
+        if not found:
+            return {}
+        return self._reference(found) if through_reference else self._merge_parts(found, depth)
+
+    def _reference(self, parts: list[Part]) -> Node:
+        """A reference to the definition that merges these parts."""
+        key = frozenset(part.key for part in parts)
+        name = self._names.get(key)
+        if name is None:
+            stem = re.sub(r"[^A-Za-z0-9]+", "_", parts[0].path.split("/")[-1]).strip("_")[:40] or "root"
+            number = self._stems[stem] = self._stems.get(stem, 0) + 1
+            name = stem if number == 1 else f"{stem}__{number}"  # no stem contains two underscores
+            self._names[key] = name
+            self.definitions[name] = {}
+            self._waiting.append((name, parts))
+        return {"$ref": f"#/$defs/{name}"}
+
+    def _merge_parts(self, parts: list[Part], depth: int) -> Node:
+        self.parts.spend(len(parts))
+        for index, part in enumerate(parts):
+            for keyword in _UNIONS:
+                if part.has(keyword):
+                    rest = [*parts[:index], part.without(keyword), *parts[index + 1 :]]
+                    return self._union(part, keyword, rest, depth)
+        types = self._types(parts)
+        if any(part.has("enum") or part.has("const") for part in parts):
+            return any_of(merge_values(self, parts, types, depth))
+        if types == set(TYPES) and not any(part.has(keyword) for part in parts for keyword in _OF_ONE_TYPE):
+            return {}
+        if "number" in types:
+            types = types - {"integer"}
+        return any_of([self.merge_type(name, parts, depth) for name in TYPES if name in types])
+
+    def _union(self, part: Part, keyword: str, rest: list[Part], depth: int) -> Node:
+        """One schema per choice, merged with the keywords next to the union."""
+        rest = [other for other in rest if _constrains(other)]
+        choices = list_of(part, keyword)
+        merged = [
+            self.merge([*rest, part.child(choice, keyword, index)], depth + 1)
+            for index, choice in enumerate(choices)
+        ]
+        if keyword == "oneOf":
+            self.exclusive.append((part, keyword, merged))
+        return any_of(merged)
+
+    def _types(self, parts: Sequence[Part]) -> set[str]:
+        """The types that all parts allow; if none has a type, the one implied by the other keywords."""
+        left, is_stated = set(TYPES), False
+        for part in parts:
+            stated = types_of(part)
+            if stated is not None:
+                is_stated = True
+                left &= stated | ({"integer"} if "number" in stated else set())
+        if is_stated or any(part.has("enum") or part.has("const") for part in parts):
+            return left
+        implied = {
+            name
+            for name, keywords in KEYWORDS_OF_TYPE.items()
+            if any(_implies_type(part, keyword) for part in parts for keyword in keywords)
+        }
+        if len(implied) != 1:
+            return left
+        self.is_implied = True
+        return implied
+
+    def merge_type(self, name: str, parts: Sequence[Part], depth: int) -> Node:
+        """Merge what the parts define for values of one type."""
+        if name == "object":
+            return merge_objects(self, parts, depth)
+        if name == "array":
+            return merge_arrays(self, parts, depth)
+        if name == "string":
+            return merge_strings(self.parts, parts, self.longest)
+        if name in ("number", "integer"):
+            return merge_numbers(self.parts, parts, name)
+        return {"type": name}
+
+
+def _constrains(part: Part) -> bool:
+    return any(part.has(keyword) for keyword in _CONSTRAINTS)
+
+
+def _implies_type(part: Part, keyword: str) -> bool:
+    """Whether a schema without a type means values of the keyword's type. Some values of `format` mean numbers."""
+    return part.has(keyword) and (keyword != "format" or has_pattern(part.get(keyword)))
+
+
+def _adds_null(part: Part) -> bool:
+    """Whether a schema is nullable but its type is elsewhere, as in OpenAPI 3.0."""
+    is_elsewhere = any(part.has(keyword) for keyword in ("$ref", "allOf", *_UNIONS))
+    return part.get("nullable") is True and is_elsewhere and not part.has("type")
+
+
+def any_of(options: Sequence[Node]) -> Node:
+    """A union in its shortest form."""
+    flat: list[Node] = []
+    for option in options:
+        for node in option["anyOf"] if isinstance(option, dict) and "anyOf" in option else [option]:
+            if node == {}:
+                return {}
+            if node is not False and not any(_same(node, other) for other in flat[-_COMPARED:]):
+                flat.append(node)
+    if not flat:
+        return False
+    return flat[0] if len(flat) == 1 else {"anyOf": flat}
+
+
+_COMPARED = 8  # equal choices are usually close together; comparing all of them is quadratic
+
+
+def _same(one: Node, other: Node) -> bool:
+    return bool(one == other) and repr(one) == repr(other)  # 1 == True

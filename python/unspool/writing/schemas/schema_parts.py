@@ -1,0 +1,130 @@
+"""Collects the schemas that apply in one place: the schema itself, the target of its `$ref`, and its
+`allOf`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+from urllib.parse import unquote
+
+from unspool.core.schema.references import MISSING, References
+from unspool.errors import ArgumentError
+from unspool.writing.grammar_result import Dropped
+from unspool.writing.schemas.schema_keywords import Part, list_of
+
+__all__ = ["Parts"]
+
+MAX_DEPTH = 64
+MAX_WORK = 75_000
+
+_NOT_EXPRESSED = {
+    "not": "a grammar cannot exclude values",
+    "if": "a grammar cannot test a condition on the value",
+    "contains": "a grammar cannot ask for one item among others",
+    "minContains": "a grammar cannot ask for one item among others",
+    "maxContains": "a grammar cannot ask for one item among others",
+    "dependentRequired": "a grammar cannot let one key depend on another",
+    "dependentSchemas": "a grammar cannot let one key depend on another",
+    "dependencies": "a grammar cannot let one key depend on another",
+    "unevaluatedProperties": "a grammar cannot know which keys other schemas have read",
+    "unevaluatedItems": "a grammar cannot know which items other schemas have read",
+    "$dynamicRef": "references that depend on where they are read from are not followed",
+    "$recursiveRef": "references that depend on where they are read from are not followed",
+}
+
+
+class Parts:
+    """Collects the parts of a schema, with bounded work, and records what no grammar can express."""
+
+    def __init__(self, root: Any) -> None:
+        self.root = root
+        self.dropped: dict[tuple[str, str], Dropped] = {}
+        self._work = 0
+        self._references = References(root)
+
+    def spend(self, steps: int = 1) -> None:
+        """Count work; reject a schema that needs too much."""
+        self._work += steps
+        if self._work > MAX_WORK:
+            raise ArgumentError("the schema is too large, or its unions and references multiply; simplify it")
+
+    def drop(self, part: Part, keyword: str, reason: str) -> None:
+        self.dropped.setdefault((part.path, keyword), Dropped(part.path, keyword, reason))
+
+    def drop_all(self, parts: Iterable[Part], keywords: Iterable[str], reason: str) -> None:
+        """Drop these keywords from every part that has them."""
+        for part in parts:
+            for keyword in keywords:
+                if part.has(keyword):
+                    self.drop(part, keyword, reason)
+
+    def collect(self, parts: Iterable[Part]) -> tuple[list[Part] | None, bool]:
+        """Return all schemas that a value must match, and whether one came from a reference; None: no value matches.
+
+        The targets of `allOf` and `$ref` are entries of the list, so these keywords count as handled.
+        """
+        found: dict[Any, Part] = {}
+        reached = [self._add(part, found, ()) for part in parts]
+        return (None if None in reached else list(found.values())), any(reached)
+
+    def _add(self, part: Part, found: dict[Any, Part], trail: tuple[Any, ...]) -> bool | None:
+        """Add a part; return whether it contained a reference, or None if it is `false`."""
+        self.spend()
+        if isinstance(part.schema, bool):
+            return False if part.schema else None
+        if not isinstance(part.schema, Mapping):
+            raise ArgumentError(
+                f"{part.path}: a schema is an object, true or false; got {type(part.schema).__name__}"
+            )
+        if part.key in trail:
+            raise ArgumentError(f"{part.path}: the schema refers to itself and says nothing else; remove it")
+        if part.key in found:
+            return False
+        if len(trail) >= MAX_DEPTH:
+            raise ArgumentError(
+                f"{part.path}: more than {MAX_DEPTH} schemas lead to one another; simplify them"
+            )
+        self._note(part)
+        if part.get("not") in ({}, True):
+            return None
+        reached = False
+        alone = part.without("allOf", "$ref")
+        for keyword in part.schema:
+            if keyword == "properties":
+                found.setdefault(part.key, alone)  # before later ones, to keep the order of keys
+            for target in self._targets(part, keyword):
+                inner = self._add(target, found, (*trail, part.key))
+                if inner is None:
+                    return None
+                reached = reached or inner or keyword == "$ref"
+        found.setdefault(part.key, alone)
+        return reached
+
+    def _targets(self, part: Part, keyword: str) -> list[Part]:
+        """The schemas that a keyword adds."""
+        if not part.has(keyword):
+            return []
+        if keyword == "allOf":
+            return [part.child(schema, keyword, index) for index, schema in enumerate(list_of(part, keyword))]
+        target = self._resolve(part) if keyword == "$ref" else None
+        return [] if target is None else [target]
+
+    def _note(self, part: Part) -> None:
+        for keyword, reason in _NOT_EXPRESSED.items():
+            if part.has(keyword) and (keyword != "not" or part.get(keyword) is not False):
+                self.drop(part, keyword, reason)
+
+    def _resolve(self, part: Part) -> Part | None:
+        """The target of a reference; None: it is in another document."""
+        reference = part.get("$ref")
+        if not isinstance(reference, str):
+            raise ArgumentError(f"{part.path}/$ref: a reference is a string; got {reference!r}")
+        schema = self._references.target(part.schema)
+        if schema is MISSING and not reference.startswith("#"):
+            self.drop(part, "$ref", "the reference leads to another document, which is not fetched")
+            return None
+        if schema is MISSING:
+            raise ArgumentError(
+                f"{part.path}/$ref: {reference!r} leads nowhere; write '#/$defs/NAME' of this schema"
+            )
+        return Part(schema, unquote(reference))
