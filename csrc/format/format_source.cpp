@@ -13,16 +13,16 @@ namespace unspool {
 
 namespace {
 
-using Kind = JsonValue::Kind;
+using JsonKind = JsonValue::Kind;
 
-bool is_text(const JsonValue& value) { return value.is(Kind::string) && !value.text.empty(); }
+bool is_text(const JsonValue& value) { return value.is(JsonKind::string) && !value.text.empty(); }
 
 bool are_texts(const JsonValue& value) {
-  return value.is(Kind::array) && std::all_of(value.items.begin(), value.items.end(), is_text);
+  return value.is(JsonKind::array) && std::all_of(value.items.begin(), value.items.end(), is_text);
 }
 
 bool are_alternatives(const JsonValue& value) {
-  return value.is(Kind::array) &&
+  return value.is(JsonKind::array) &&
          std::all_of(value.items.begin(), value.items.end(), [](const JsonValue& item) {
            return is_text(item) || (!item.items.empty() && are_texts(item));
          });
@@ -35,7 +35,7 @@ struct Wanted {
   std::string_view what;
 };
 
-template <Kind Wanted>
+template <JsonKind Wanted>
 bool is(const JsonValue& value) {
   return value.is(Wanted);
 }
@@ -46,15 +46,15 @@ constexpr std::string_view kPatterns = "a text that is not empty, or a list of t
 
 /// The valid values of a key, in the order of the key types.
 constexpr Wanted kWanted[] = {
-    {is<Kind::string>, "a text"},
+    {is<JsonKind::string>, "a text"},
     {are_texts, "a list of texts that are not empty"},
     {are_alternatives, "a list of texts, or of lists of texts"},
     {are_patterns, kPatterns},
     {are_patterns, kPatterns},
-    {is<Kind::boolean>, "true or false"},
-    {is<Kind::array>, "a list"},
-    {is<Kind::object>, "a table"},
-    {is<Kind::array>, "a list of tables: write [[example]]"},
+    {is<JsonKind::boolean>, "true or false"},
+    {is<JsonKind::array>, "a list"},
+    {is<JsonKind::object>, "a table"},
+    {is<JsonKind::array>, "a list of tables: write [[example]]"},
 };
 
 void check_value(const JsonValue& value, const std::string& path, const FileKey& key) {
@@ -72,7 +72,7 @@ void check_value(const JsonValue& value, const std::string& path, const FileKey&
 }
 
 void check_keys(const JsonValue& table, const std::string& path, std::span<const FileKey> keys) {
-  if (!table.is(Kind::object)) throw PatternError(path, "the value must be a table");
+  if (!table.is(JsonKind::object)) throw PatternError(path, "the value must be a table");
   for (const auto& [name, value] : table.members) {
     const std::string inner = path.empty() ? name : path + "." + name;
     const FileKey* key = find_key(keys, name);
@@ -87,8 +87,8 @@ void refuse_tables(const JsonValue& file) {
     const bool is_old_key = name == "ignore" || name == "markup" || name == "section" ||
                             name == "call_ids" || name == "plain";
     const bool has_tables =
-        (name == "reasoning" && value.is(Kind::object)) ||
-        (name == "call" && !value.items.empty() && value.items.front().is(Kind::object));
+        (name == "reasoning" && value.is(JsonKind::object)) ||
+        (name == "call" && !value.items.empty() && value.items.front().is(JsonKind::object));
     if (is_old_key || has_tables)
       throw PatternError(name,
                          "this key describes how to parse; write what the model writes: "
@@ -158,7 +158,7 @@ std::vector<std::string> FormatSource::texts(std::string_view key) const {
   std::vector<std::string> made;
   const JsonValue* value = keys.find(key);
   if (value == nullptr) return made;
-  if (value->is(Kind::string)) made.push_back(value->text);
+  if (value->is(JsonKind::string)) made.push_back(value->text);
   for (const JsonValue& item : value->items) made.push_back(item.text);
   return made;
 }

@@ -20,7 +20,7 @@ namespace unspool {
 
 namespace {
 
-using Kind = JsonValue::Kind;
+using JsonKind = JsonValue::Kind;
 
 // Their members are schemas, whatever their names.
 constexpr std::string_view kMaps[] = {"properties",  "patternProperties", "$defs",
@@ -39,7 +39,7 @@ bool has(const std::string_view (&words)[Size], std::string_view word) {
 
 const std::string* text_of(const JsonValue& schema, std::string_view key) {
   const JsonValue* value = schema.find(key);
-  return value != nullptr && value->is(Kind::string) ? &value->text : nullptr;
+  return value != nullptr && value->is(JsonKind::string) ? &value->text : nullptr;
 }
 
 int hex_digit(char byte) {
@@ -137,7 +137,7 @@ class ReferenceReader {
   // What a schema says of places. An `$id` begins a document.
   void note(Place& place) {
     const JsonValue& schema = *place.value;
-    if (!schema.is(Kind::object)) return;
+    if (!schema.is(JsonKind::object)) return;
     if (const std::string* id = text_of(schema, "$id")) {
       if (id->starts_with('#')) {
         add_anchor(place.document, id->substr(1), schema);
@@ -192,7 +192,7 @@ class ReferenceReader {
       pointer.remove_prefix(at + 1);
       at = pointer.find('/');
       const std::string key = unescape_pointer(pointer.substr(0, at));
-      node = node->is(Kind::array) ? item(*node, key) : member(*node, key);
+      node = node->is(JsonKind::array) ? item(*node, key) : member(*node, key);
     }
     return node;
   }

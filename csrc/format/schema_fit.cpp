@@ -25,7 +25,7 @@ namespace unspool {
 
 namespace {
 
-using Kind = JsonValue::Kind;
+using JsonKind = JsonValue::Kind;
 
 constexpr std::size_t kLeastSteps = 100'000;
 constexpr std::size_t kStepsPerByte = 500;
@@ -39,12 +39,12 @@ std::size_t count_characters(std::string_view text) {
 
 std::string_view type_name(const JsonValue& value) {
   switch (value.kind) {
-    case Kind::null: return "null";
-    case Kind::boolean: return "boolean";
-    case Kind::number: return "number";
-    case Kind::string: return "string";
-    case Kind::array: return "array";
-    case Kind::object: return "object";
+    case JsonKind::null: return "null";
+    case JsonKind::boolean: return "boolean";
+    case JsonKind::number: return "number";
+    case JsonKind::string: return "string";
+    case JsonKind::array: return "array";
+    case JsonKind::object: return "object";
   }
   return {};
 }
@@ -198,7 +198,7 @@ bool SchemaFit::fits(const JsonValue& value, const JsonValue& schema, int depth)
     is_over_ = true;
     return false;
   }
-  if (schema.is(Kind::boolean)) return schema.is_true;
+  if (schema.is(JsonKind::boolean)) return schema.is_true;
   for (const auto& [name, said] : schema.members) {
     const auto* keyword = std::find_if(std::begin(kKeywords), std::end(kKeywords),
                                        [&](const Keyword& known) { return known.name == name; });
@@ -212,27 +212,27 @@ bool SchemaFit::applies(Of of, const JsonValue& value, const JsonValue& schema) 
   switch (of) {
     case Of::any: return true;
     case Of::not_nulled: {  // OpenAPI's `nullable` allows null whatever they say
-      const JsonValue* nullable = value.is(Kind::null) ? schema.find("nullable") : nullptr;
+      const JsonValue* nullable = value.is(JsonKind::null) ? schema.find("nullable") : nullptr;
       return nullable == nullptr || !nullable->is_true;
     }
-    case Of::number: return value.is(Kind::number);
-    case Of::string: return value.is(Kind::string);
-    case Of::array: return value.is(Kind::array);
-    case Of::object: return value.is(Kind::object);
+    case Of::number: return value.is(JsonKind::number);
+    case Of::string: return value.is(JsonKind::string);
+    case Of::array: return value.is(JsonKind::array);
+    case Of::object: return value.is(JsonKind::object);
   }
   return false;
 }
 
 bool SchemaFit::has_type(const JsonValue& value, std::string_view name) const {
-  if (name == "integer") return value.is(Kind::number) && JsonNumber(value.text).is_integer();
+  if (name == "integer") return value.is(JsonKind::number) && JsonNumber(value.text).is_integer();
   return type_name(value) == name;
 }
 
 bool SchemaFit::type(const Case& at) {
-  if (at.said.is(Kind::string)) return has_type(at.value, at.said.text);
-  return !at.said.is(Kind::array) ||
+  if (at.said.is(JsonKind::string)) return has_type(at.value, at.said.text);
+  return !at.said.is(JsonKind::array) ||
          std::any_of(at.said.items.begin(), at.said.items.end(), [&](const JsonValue& name) {
-           return name.is(Kind::string) && has_type(at.value, name.text);
+           return name.is(JsonKind::string) && has_type(at.value, name.text);
          });
 }
 
@@ -244,14 +244,14 @@ bool SchemaFit::one_listed(const Case& at) {
 bool SchemaFit::is_equal(const JsonValue& a, const JsonValue& b) {
   if (!spend(1 + std::min(a.text.size(), b.text.size()) / 64) || a.kind != b.kind) return false;
   switch (a.kind) {
-    case Kind::null: return true;
-    case Kind::boolean: return a.is_true == b.is_true;
-    case Kind::number: return JsonNumber(a.text).compare(JsonNumber(b.text)) == 0;
-    case Kind::string: return a.text == b.text;
-    case Kind::array:
+    case JsonKind::null: return true;
+    case JsonKind::boolean: return a.is_true == b.is_true;
+    case JsonKind::number: return JsonNumber(a.text).compare(JsonNumber(b.text)) == 0;
+    case JsonKind::string: return a.text == b.text;
+    case JsonKind::array:
       return std::equal(a.items.begin(), a.items.end(), b.items.begin(), b.items.end(),
                         [&](const JsonValue& x, const JsonValue& y) { return is_equal(x, y); });
-    case Kind::object:
+    case JsonKind::object:
       return a.members.size() == b.members.size() &&
              std::all_of(a.members.begin(), a.members.end(), [&](const auto& item) {
                const JsonValue* other = member(b, item.first);
@@ -295,7 +295,7 @@ bool SchemaFit::condition(const Case& at) {
 }
 
 std::optional<int> SchemaFit::compare(const Case& at) {
-  if (!at.said.is(Kind::number)) return std::nullopt;
+  if (!at.said.is(JsonKind::number)) return std::nullopt;
   return JsonNumber(at.value.text).compare(JsonNumber(at.said.text));
 }
 
@@ -308,16 +308,16 @@ bool SchemaFit::is_strictly(const Case& at, std::string_view other, int side) {
 }
 
 bool SchemaFit::multiple(const Case& at) {
-  if (!at.said.is(Kind::number) || !spend(1 + at.value.text.size() / 8)) return true;
+  if (!at.said.is(JsonKind::number) || !spend(1 + at.value.text.size() / 8)) return true;
   return JsonNumber(at.value.text).is_multiple_of(JsonNumber(at.said.text));
 }
 
 int SchemaFit::compare_size(const Case& at, std::size_t size) {
-  return at.said.is(Kind::number) ? JsonNumber::of(size).compare(JsonNumber(at.said.text)) : 0;
+  return at.said.is(JsonKind::number) ? JsonNumber::of(size).compare(JsonNumber(at.said.text)) : 0;
 }
 
 bool SchemaFit::pattern(const Case& at) {
-  return !at.said.is(Kind::string) || matches(at.value.text, at.said.text);
+  return !at.said.is(JsonKind::string) || matches(at.value.text, at.said.text);
 }
 
 // A pattern that is not compiled says nothing.
@@ -346,7 +346,7 @@ bool SchemaFit::items(const Case& at) {
            std::all_of(items.begin() + static_cast<std::ptrdiff_t>(first), items.end(),
                        [&](const JsonValue& item) { return fits(item, schema, at.depth + 1); });
   };
-  if (!at.said.is(Kind::array)) {
+  if (!at.said.is(JsonKind::array)) {
     const JsonValue* prefix = at.schema.find("prefixItems");
     return fit_from(prefix == nullptr ? 0 : prefix->items.size(), at.said);
   }
@@ -375,18 +375,18 @@ bool SchemaFit::unique(const Case& at) {
 // A text that is the same for equal values only.
 void SchemaFit::append_normal(const JsonValue& value, std::string& out) {
   switch (value.kind) {
-    case Kind::null: out += 'n'; return;
-    case Kind::boolean: out += value.is_true ? 't' : 'f'; return;
-    case Kind::number: out.append(JsonNumber(value.text).text()).append(";"); return;
-    case Kind::string:
+    case JsonKind::null: out += 'n'; return;
+    case JsonKind::boolean: out += value.is_true ? 't' : 'f'; return;
+    case JsonKind::number: out.append(JsonNumber(value.text).text()).append(";"); return;
+    case JsonKind::string:
       out.append("\"").append(std::to_string(value.text.size())).append(":").append(value.text);
       return;
-    case Kind::array:
+    case JsonKind::array:
       out += '[';
       for (const JsonValue& item : value.items) append_normal(item, out);
       out += ']';
       return;
-    case Kind::object: {
+    case JsonKind::object: {
       std::vector<const std::pair<std::string, JsonValue>*> members;
       for (const auto& item : value.members) members.push_back(&item);
       std::sort(members.begin(), members.end(),
@@ -461,7 +461,7 @@ bool SchemaFit::property_names(const Case& at) {
 
 bool SchemaFit::has_all(const JsonValue& value, const JsonValue& names) {
   return std::all_of(names.items.begin(), names.items.end(), [&](const JsonValue& name) {
-    return !name.is(Kind::string) || member(value, name.text) != nullptr;
+    return !name.is(JsonKind::string) || member(value, name.text) != nullptr;
   });
 }
 
@@ -469,8 +469,8 @@ bool SchemaFit::has_all(const JsonValue& value, const JsonValue& names) {
 bool SchemaFit::dependencies(const Case& at) {
   return std::all_of(at.said.members.begin(), at.said.members.end(), [&](const auto& item) {
     if (member(at.value, item.first) == nullptr) return true;
-    return item.second.is(Kind::array) ? has_all(at.value, item.second)
-                                       : fits(at.value, item.second, at.depth + 1);
+    return item.second.is(JsonKind::array) ? has_all(at.value, item.second)
+                                           : fits(at.value, item.second, at.depth + 1);
   });
 }
 
@@ -483,7 +483,7 @@ bool SchemaFit::takes_other_key(std::string_view key) {
     waiting.pop_back();
     if (!spend(1 + schema.members.size()) || !seen.insert(&schema).second) continue;
     const JsonValue* others = schema.find("additionalProperties");
-    if (others != nullptr && (others->is_true || others->is(Kind::object))) return true;
+    if (others != nullptr && (others->is_true || others->is(JsonKind::object))) return true;
     if (is_known_key({schema, schema, schema, 0}, key)) return true;
     if (const JsonValue* target = document_.target(schema)) waiting.push_back(target);
     for (const std::string_view part : kParts) {
@@ -499,7 +499,7 @@ bool SchemaFit::takes_other_key(std::string_view key) {
 
 bool fits_schema(std::string_view arguments, const ToolSchema& schema) {
   const std::optional<JsonValue> given = parse_json(arguments);
-  if (!given || !given->is(Kind::object)) return false;
+  if (!given || !given->is(JsonKind::object)) return false;
   if (schema.document == nullptr) return true;
   SchemaFit fit(*schema.document, kLeastSteps + kStepsPerByte * arguments.size());
   if (!fit.fits(*given)) return false;

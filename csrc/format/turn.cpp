@@ -8,8 +8,6 @@ namespace unspool {
 
 namespace {
 
-constexpr std::size_t npos = std::string_view::npos;
-
 constexpr std::size_t kLeastTag = 3;
 
 using Texts = std::vector<std::string>;
@@ -24,23 +22,23 @@ bool is_word(std::string_view text) {
                      [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); });
 }
 
-// The position of the first of these texts; npos if there is none.
+// The position of the first of these texts; std::string_view::npos if there is none.
 std::size_t first(std::string_view text, const Texts& markers) {
-  std::size_t at = npos;
+  std::size_t at = std::string_view::npos;
   for (const std::string& marker : markers) at = std::min(at, text.find(marker));
   return at;
 }
 
 bool is_later(std::size_t end, std::size_t other) {
-  return end != npos && (other == npos || end > other);
+  return end != std::string_view::npos && (other == std::string_view::npos || end > other);
 }
 
-// The end of the last of these texts; npos if there is none.
+// The end of the last of these texts; std::string_view::npos if there is none.
 std::size_t last_end(std::string_view text, const Texts& markers) {
-  std::size_t end = npos;
+  std::size_t end = std::string_view::npos;
   for (const std::string& marker : markers) {
     const std::size_t at = text.rfind(marker);
-    if (at != npos && is_later(at + marker.size(), end)) end = at + marker.size();
+    if (at != std::string_view::npos && is_later(at + marker.size(), end)) end = at + marker.size();
   }
   return end;
 }
@@ -72,11 +70,11 @@ struct Span {
 // The marker of the last turn in a text; if two end at one position, the longer one.
 // A conversation has many turns, and a user may have written the marker too: the last one counts.
 Span last_turn(const Program& program, std::string_view text) {
-  Span last{npos, npos};
+  Span last{std::string_view::npos, std::string_view::npos};
   for (const std::string& turn : program.turn) {
     const std::string_view marker = marker_of(program, turn);
-    const std::size_t begin = marker.empty() ? npos : text.rfind(marker);
-    if (begin == npos) continue;
+    const std::size_t begin = marker.empty() ? std::string_view::npos : text.rfind(marker);
+    if (begin == std::string_view::npos) continue;
     const std::size_t end = begin + marker.size();
     const bool is_longer = end == last.end && begin < last.begin;
     if (is_longer || is_later(end, last.end)) last = {begin, end};
@@ -117,13 +115,13 @@ std::string_view from_last_bare(std::string_view prompt, const Program& program)
   std::size_t begin = prompt.size();
   while (begin > 0) {
     begin = prompt.find_last_of(letters, begin - 1);
-    if (begin == npos) return {};
+    if (begin == std::string_view::npos) return {};
     if (begin == 0 || prompt[begin - 1] == '\n') break;
   }
   // A fence that says what is in it opens a block, and so does one directly before the call.
   const std::string_view before = prompt.substr(0, begin);
   const std::size_t last = before.rfind("\n```");
-  const std::size_t at = last == npos ? 0 : last + 1;
+  const std::size_t at = last == std::string_view::npos ? 0 : last + 1;
   const std::string_view fence = before.substr(at);
   if (!fence.starts_with("```")) return prompt.substr(begin);
   const std::size_t line_end = fence.find('\n');
@@ -133,14 +131,14 @@ std::string_view from_last_bare(std::string_view prompt, const Program& program)
 
 // The text from the last of these tags on.
 std::string_view from_last(std::string_view prompt, const Texts& tags) {
-  std::size_t begin = npos;
+  std::size_t begin = std::string_view::npos;
   for (const std::string& tag : tags) {
     const std::string_view written = trim(tag);
     // A bracket or a word is no tag.
     if (written.size() < kLeastTag || is_word(written)) continue;
     if (const std::size_t at = prompt.rfind(written); is_later(at, begin)) begin = at;
   }
-  return begin == npos ? std::string_view{} : prompt.substr(begin);
+  return begin == std::string_view::npos ? std::string_view{} : prompt.substr(begin);
 }
 
 // The tags at the very end of a prompt.
@@ -179,7 +177,7 @@ std::string_view tags_at_end(const Program& program, std::string_view prompt) {
 
 std::vector<PromptTurn> turns_of(const Program& program, std::string_view prompt) {
   std::vector<PromptTurn> turns;
-  if (const Span turn = last_turn(program, prompt); turn.end != npos) {
+  if (const Span turn = last_turn(program, prompt); turn.end != std::string_view::npos) {
     turns.push_back(after_turn(program, prompt, turn));
   } else {
     Texts calls;
@@ -197,7 +195,8 @@ std::vector<PromptTurn> turns_of(const Program& program, std::string_view prompt
 
 std::string_view end_of_prompt(const Program& program, std::string_view prompt) {
   const Span turn = last_turn(program, prompt);
-  return turn.end == npos ? tags_at_end(program, prompt) : prompt.substr(turn.begin);
+  return turn.end == std::string_view::npos ? tags_at_end(program, prompt)
+                                            : prompt.substr(turn.begin);
 }
 
 PromptTurn turn_without_prompt(const Program& program) {
@@ -221,10 +220,10 @@ bool opens_reasoning(const Program& program) {
 
 // A prompt may hold earlier reasoning, so only what comes after the last turn is looked at.
 std::size_t reasoning_end(const Program& program, std::string_view text) {
-  if (!program.reasoning) return npos;
+  if (!program.reasoning) return std::string_view::npos;
   const ReasoningRegion& reasoning = *program.reasoning;
   const std::size_t turn = last_turn(program, text).end;
-  const std::size_t from = turn == npos ? 0 : turn;
+  const std::size_t from = turn == std::string_view::npos ? 0 : turn;
   const std::string_view tail = text.substr(from);
   Texts ends = reasoning.close.texts;
   // A prompt may show calls as examples: they count only if a turn of the format can begin there.
@@ -236,7 +235,7 @@ std::size_t reasoning_end(const Program& program, std::string_view text) {
     for (const CallRegion& call : program.calls) add(call.open);
   }
   const std::size_t end = last_end(tail, ends);
-  return is_later(end, last_end(tail, reasoning.open.texts)) ? from + end : npos;
+  return is_later(end, last_end(tail, reasoning.open.texts)) ? from + end : std::string_view::npos;
 }
 
 }  // namespace unspool

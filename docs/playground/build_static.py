@@ -54,11 +54,13 @@ def build_core(folder: Path, target: Path, jobs: int | None) -> None:
     """Compile what has changed, and link."""
     folder.mkdir(parents=True, exist_ok=True)
     library = Path(subprocess.check_output([sys.executable, "-c", _FIND_ZIG], text=True).strip()) / "lib"
-    lists = (ROOT / "csrc" / "CMakeLists.txt").read_text(encoding="utf-8")
-    listed = re.findall(r"^  (\w+/\w+\.cpp)$", lists, re.M)
-    core = [f"csrc/{name}" for name in listed if not _LEFT_OUT.search(name)]
+    folders = re.findall(
+        r"^unspool_folder\((\w+)", (ROOT / "csrc/CMakeLists.txt").read_text(encoding="utf-8"), re.M
+    )
+    files = [file for folder in folders for file in sorted((ROOT / "csrc" / folder).glob("*.cpp"))]
+    core = [file for file in files if not _LEFT_OUT.search(f"{file.parent.name}/{file.name}")]
     include = ["-std=c++20", f"-I{ROOT / 'csrc'}"]
-    tasks = [(ROOT / name, include) for name in [*core, "csrc/wasm/run_stream.cpp"]]
+    tasks = [(file, include) for file in [*core, ROOT / "csrc/wasm/run_stream.cpp"]]
     tasks += [(ROOT / "csrc" / "wasm" / "exception_tag.s", []), *_runtime(library)]
     headers = max(file.stat().st_mtime for file in (ROOT / "csrc").rglob("*.h"))
 
