@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal, get_args
+from typing import get_args
 
 from unspool.core.format.other_families import Also
 from unspool.errors import ArgumentError, EngineError, UnspoolError
@@ -24,10 +24,20 @@ from unspool.serve.engines.replicas import Replicas
 from unspool.serve.engines.sglang import SgLang
 from unspool.serve.engines.vllm import VLlm
 from unspool.serve.models.check_reading import check_reading
+from unspool.serve.models.engine_kind import EngineKind
 
 __all__ = ["Kind", "connect"]
 
-Kind = Literal["vllm", "sglang", "llamacpp", "completions"]
+Kind = EngineKind
+
+#: How an engine of each kind is made, and the paths by which it is detected: only this kind answers one of them with a
+#: JSON object that has the field. The paths are asked from the top down; a kind without a path is the last resort.
+_KINDS: Mapping[Kind, tuple[Callable[[EngineHttp, str | None], HttpEngine], Mapping[str, str]]] = {
+    "llamacpp": (lambda http, _: LlamaCpp(http), {"/props": "default_generation_settings"}),
+    "sglang": (lambda http, _: SgLang(http), {"/get_model_info": "model_path", "/model_info": "model_path"}),
+    "vllm": (VLlm, {"/version": "version"}),
+    "completions": (Completions, {}),
+}
 
 _log = logging.getLogger("unspool.serve")
 
@@ -121,31 +131,23 @@ def _first_that_answers(
 
 
 def _engine_at(http: EngineHttp, kind: Kind | None, model: str | None) -> HttpEngine:
-    kind = kind or _kind_of(http)
-    if kind == "llamacpp":
-        return LlamaCpp(http)
-    if kind == "sglang":
-        return SgLang(http)
-    return (VLlm if kind == "vllm" else Completions)(http, model)
+    make, _ = _KINDS[kind or _kind_of(http)]
+    return make(http, model)
 
 
 def _kind_of(http: EngineHttp) -> Kind:
-    """Detect the kind of engine by its endpoints: llama.cpp has /props, SGLang /model_info, and vLLM /version."""
-    for path, name, kind in (
-        ("/props", "default_generation_settings", "llamacpp"),
-        ("/get_model_info", "model_path", "sglang"),
-        ("/model_info", "model_path", "sglang"),
-        ("/version", "version", "vllm"),
-    ):
-        try:
-            found = http.ask(path)
-        except EngineError as error:
-            if error.is_retryable:
-                raise
-            continue
-        if isinstance(found, dict) and name in found:
-            return kind  # type: ignore[return-value]
-    return "completions"
+    """Detect the kind of engine by the paths that it answers."""
+    for kind, (_, fields) in _KINDS.items():
+        for path, field in fields.items():
+            try:
+                answer = http.ask(path)
+            except EngineError as error:
+                if error.is_retryable:
+                    raise
+                continue
+            if isinstance(answer, dict) and field in answer:
+                return kind
+    return kind
 
 
 def _read_files(engine: Engine, named: str | None, template: str | None) -> TokenizerFiles:
