@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
 import time
@@ -170,233 +171,34 @@ def _print_reading(path: str, lines: Callable[[FormatFile], list[str]], has_faul
         click.echo(f"  {line}")
 
 
-def _setting(flag: str, *name: str, **options: Any) -> Callable[[Any], Any]:
-    """An option of `serve`, which the environment sets too: --max-queue is UNSPOOL_MAX_QUEUE."""
-    return click.option(flag, *name, envvar=f"UNSPOOL_{flag[2:].replace('-', '_').upper()}", **options)
+class _ServeCommand(click.Command):
+    """The command `serve`, whose options are made from the server's settings when they are first asked for.
+
+    They need the server's packages, which the other commands do without.
+    """
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        del self.params
+
+    @functools.cached_property
+    def params(self) -> list[click.Parameter]:  # type: ignore[override]
+        from unspool.serve.command_options import make_options
+
+        return make_options()
 
 
-# Where the file's engines are kept for the command.
-_ENGINES = "unspool.engines"
-
-
-def _read_config(context: click.Context, path: str | None) -> None:
-    """The options in a file become the defaults, which flags and the environment go before."""
-    if path is None:
-        return
-    from unspool.serve.config_file import read_config_file
-
-    params = [param for param in context.command.params if param.name not in (None, "help")]
-    names = {max(param.opts, key=len).lstrip("-"): param for param in params if param.opts != ["--config"]}
-    found = read_config_file(path, names)
-    context.meta[_ENGINES] = found.pop("engines", None)
-    context.default_map = {
-        names[key].name or key: [value] if names[key].multiple and isinstance(value, str) else value
-        for key, value in found.items()
-    }
-
-
-@cli.command()
-@click.argument("model", required=False, envvar="UNSPOOL_MODEL")
-@_setting(
-    "--config",
-    callback=lambda context, _, path: _read_config(context, path),
-    is_eager=True,
-    expose_value=False,
-    help="A TOML file with any of these options.",
-)
-@_setting(
-    "--engine",
-    "engine_urls",
-    multiple=True,
-    help="The URL of an engine that runs the model. Repeat it for engines that run the same model.",
-)
-@_setting(
-    "--kind",
-    type=click.Choice(["vllm", "sglang", "llamacpp", "completions"]),
-    help="The kind of engine. By default, the server asks the engine.",
-)
-@_setting(
-    "--tokenizer",
-    help="The model's folder, GGUF file or repository, if the engine does not provide the tokenizer.",
-)
-@_setting("--engine-model", help="The model's name in the engine, if the engine serves several models.")
-@_setting("--engine-api-key", help="The API key to send to the engine.")
-@_setting(
-    "--demo",
-    is_flag=True,
-    help="Replay the formats' cases, without a model. Each format is served as a model of its name.",
-)
-@_setting("--name", help="The model's name for clients. Default: the last part of its path.")
-@_setting("--format", "format_", default="auto", show_default=True, help="The format that the model writes.")
-@_setting("--reasoning", help="Another format, whose reasoning is read instead; 'none' for none.")
-@_setting(
-    "--also", multiple=True, help="Another format whose calls are read too; 'any' for all. May be repeated."
-)
-@_setting(
-    "--backend",
-    type=click.Choice(["transformers", "native", "batched"]),
-    default="transformers",
-    show_default=True,
-    help="The code that runs the model. 'batched' shares steps between requests and caches their prompts.",
-)
-@_setting(
-    "--cache-tokens", type=int, help="The size of the cache of 'batched', in tokens of prompts and answers."
-)
-@_setting("--device", help="The model's device, such as cuda. Default: where it is loaded.")
-@_setting("--dtype", default="auto", show_default=True, help="The weights' type, such as bfloat16.")
-@_setting("--gguf-file", help="The GGUF file in the model's folder.")
-@_setting("--chat-template", help="A file with a chat template, which replaces the model's own.")
-@_setting(
-    "--trust-template",
-    is_flag=True,
-    help="Render the model's own chat template in the server's process, without limits.",
-)
-@_setting("--max-new-tokens", default=2048, show_default=True, help="The limit for requests that set none.")
-@_setting("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
-@_setting(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=11556,
-    show_default=True,
-    help="The port; 0 chooses a free one.",
-)
-@_setting(
-    "--metrics-port",
-    type=click.IntRange(-1, 65535),
-    default=-1,
-    help="Another port for the metrics. -1: serve them only at /metrics.",
-)
-@_setting("--api-key", "api_keys", multiple=True, help="A key that clients must send. May be repeated.")
-@_setting(
-    "--workers",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Processes on one socket. Each loads the models and has its own limits.",
-)
-@_setting(
-    "--max-workers", type=int, help="Answers generated at the same time. Default: 10, or 1024 with an engine."
-)
-@_setting("--max-queue", default=100, show_default=True, help="Requests that may wait; further ones get 429.")
-@_setting(
-    "--reasoning-field",
-    type=click.Choice(["reasoning_content", "reasoning"]),
-    default="reasoning_content",
-    show_default=True,
-    help="The field of reasoning in chat completions.",
-)
-@_setting(
-    "--reasoning-events",
-    type=click.Choice(["summary", "text"]),
-    default="summary",
-    show_default=True,
-    help="The form in which the Responses API sends reasoning.",
-)
-@_setting(
-    "--allowed-origin",
-    "allowed_origins",
-    multiple=True,
-    help="An origin whose pages may call the server; '*' for all. May be repeated.",
-)
-@_setting(
-    "--allowed-host",
-    "allowed_hosts",
-    multiple=True,
-    help="Another name to accept in Host; '*' for all. On loopback, others get 403.",
-)
-@_setting("--max-body-bytes", default=8388608, show_default=True, help="A longer body gets 413.")
-@_setting("--max-header-bytes", default=65536, show_default=True, help="Longer headers get 431.")
-@_setting(
-    "--max-items",
-    default=10000,
-    show_default=True,
-    help="Limit of messages and parts, and of tools, in a request.",
-)
-@_setting(
-    "--read-timeout", "read_timeout_s", default=60.0, show_default=True, help="Seconds to receive a request."
-)
-@_setting(
-    "--prepare-timeout",
-    "prepare_timeout_s",
-    default=30.0,
-    show_default=True,
-    help="Seconds to prepare the prompt and the grammar, before the model runs.",
-)
-@_setting(
-    "--drain-timeout",
-    "drain_timeout_s",
-    default=30.0,
-    show_default=True,
-    help="Seconds in which running answers must end when the server stops.",
-)
-@_setting(
-    "--stream-timeout",
-    "stream_timeout_s",
-    type=float,
-    help="Seconds without a token after which a request fails.",
-)
-@_setting("--flush-ms", default=0.0, help="Milliseconds to gather deltas before they are sent together.")
-@_setting(
-    "--incomplete-calls",
-    type=click.Choice(["forward", "withhold"]),
-    default="forward",
-    show_default=True,
-    help="Whether clients get the beginning of a call that is cut off or malformed.",
-)
-@_setting(
-    "--stop-in",
-    type=click.Choice(["content", "everywhere"]),
-    default="content",
-    show_default=True,
-    help="The text in which stop strings count: the content, or also reasoning and calls.",
-)
-@_setting(
-    "--strict-markers", is_flag=True, help="Markers count only as tokens, or inside what a token opens."
-)
-@_setting(
-    "--response-store-mb",
-    default=0.0,
-    show_default=True,
-    help="Megabytes for responses that clients may request again or continue; 0: none.",
-)
-@_setting(
-    "--response-store-age",
-    "response_store_age_s",
-    default=3600.0,
-    show_default=True,
-    help="Seconds until these responses are deleted.",
-)
-@_setting(
-    "--strict-requests",
-    is_flag=True,
-    help="Reject requests with fields that would be ignored, such as unknown fields.",
-)
-@_setting(
-    "--record", help="A folder for records of the answers, without the users' texts; see `unspool replay`."
-)
-@_setting(
-    "--record-mb", default=256.0, show_default=True, help="Megabytes that these files may take together."
-)
-@_setting("--record-texts", is_flag=True, help="Record the requests with the users' texts.")
-@_setting("--delay", default=0.0, help="With --demo: seconds for each token.")
-@_setting(
-    "--log-level",
-    default="info",
-    show_default=True,
-    help="The level of the log: critical, error, warning, info, debug or trace.",
-)
-@_setting("--ssl-keyfile", help="The PEM file with the private key, for HTTPS.")
-@_setting("--ssl-certfile", help="The PEM file with the certificate, for HTTPS.")
-def serve(model: str | None, **options: Any) -> None:
+@cli.command(cls=_ServeCommand)
+def serve(model: str | None, **settings: Any) -> None:
     """Serve a model over the APIs of OpenAI, Anthropic and Google.
 
     MODEL is a folder or a repository's name. Instead of MODEL, pass --engine to serve the model of an engine,
     or --demo.
     """
+    from unspool.serve.command_options import engines_of_file
     from unspool.serve.serve_command import serve_command
 
-    engines = click.get_current_context().meta.get(_ENGINES)
-    serve_command(model, engines=engines, **options)
+    serve_command(model, settings, engines_of_file(click.get_current_context()))
 
 
 @cli.command("parse")

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -18,7 +18,7 @@ pytest.importorskip("aiohttp")
 from unspool import ArgumentError, get_format
 from unspool.__main__ import main
 from unspool.errors import EngineError
-from unspool.serve.engines import connect
+from unspool.serve.engines import Kind, connect
 from unspool.serve.engines.command import engine_loader
 from unspool.testing.marker_tokenizer import marker_tokenizer
 
@@ -95,7 +95,7 @@ def engines(folder: str) -> dict[str, dict[str, Any]]:
     }
 
 
-@pytest.mark.parametrize("kind", ["vllm", "sglang", "llamacpp", "completions"])
+@pytest.mark.parametrize("kind", get_args(Kind))
 def test_an_engine_says_what_it_is(kind: str, folder: str) -> None:
     with answering(engines(folder)[kind]) as (url, _):
         for given in (url, url + "/", url + "/v1", url + "/v1/"):
@@ -232,7 +232,7 @@ def test_wrong_uses_end_the_command_at_once(
 
 def test_engines_by_name_have_the_commands_options_and_their_own(folder: str) -> None:
     shared = {
-        "format_": "hermes", "reasoning": None, "also": (), "chat_template": None, "trust_template": False,
+        "format": "hermes", "reasoning": None, "also": (), "chat_template": None, "trust_template": False,
         "max_new_tokens": 9,
     }  # fmt: skip
     with answering(engines(folder)["vllm"]) as (url, _):

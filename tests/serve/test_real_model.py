@@ -168,14 +168,12 @@ async def test_calls_of_a_real_tokenizer(
 def test_the_command_serves_a_folder(llama: Any, tokenizer: Any, tmp_path: Any) -> None:
     """`unspool serve FOLDER`, and the official client."""
     openai = pytest.importorskip("openai")
-    from unspool.serve.serve_command import _loader
+    from unspool.serve.serve_command import read_command
 
     llama.save_pretrained(tmp_path / "tiny")
     tokenizer.save_pretrained(tmp_path / "tiny")
-    load = _loader(
-        str(tmp_path / "tiny"), None, format_="auto", reasoning=None, backend="native", device="cpu",
-        dtype="float32", gguf_file=None, max_new_tokens=7,
-    )  # fmt: skip
+    settings = {"backend": "native", "device": "cpu", "dtype": "float32", "max_new_tokens": 7}
+    load, _ = read_command(str(tmp_path / "tiny"), settings)
     with running(load) as server:
         while httpx.get(f"http://127.0.0.1:{server.port}/readiness").status_code == 503:
             time.sleep(0.05)

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
+import math
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from unspool import ArgumentError
 from unspool.__main__ import cli, main
 from unspool.serve import ApiServer, ServeOptions
+from unspool.serve.setting_table import fields_of
+from unspool.serve.settings import ListenOptions, ModelOptions
+
+TABLES = (ModelOptions, ListenOptions, ServeOptions)
 
 SETTINGS = [param for param in cli.commands["serve"].params if param.name != "help"]
 
@@ -87,6 +94,51 @@ def test_a_wrong_file_is_one_line(
     assert stop.value.code == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert told in line
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"max_workers": 0}, "max_workers is 0; it must be at least 1"),
+        ({"max_queue": -1}, "max_queue is -1; it must be at least 0"),
+        ({"drain_timeout_s": -1.0}, "drain_timeout_s is -1.0; pass seconds, 0 or more"),
+        ({"response_store_mb": math.nan}, "response_store_mb is nan; pass megabytes, 0 or more"),
+        ({"keep_alive_s": 0}, "keep_alive_s is 0; pass seconds above 0"),
+        ({"flush_ms": 10_001}, "flush_ms is 10001; pass milliseconds, at most 10000"),
+        ({"stream_timeout_s": 0}, "stream_timeout_s is 0; pass seconds above 0, or None"),
+        ({"stop_in": "calls"}, "stop_in is 'calls'; use 'content' or 'everywhere'"),
+        ({"reasoning_events": "all"}, "reasoning_events is 'all'; use 'summary' or 'text'"),
+        ({"api_keys": ("a", "")}, "an API key is empty; leave it out, or give it a value"),
+    ],
+)
+def test_a_value_out_of_its_range_is_named(options: dict[str, Any], told: str) -> None:
+    with pytest.raises(ArgumentError) as raised:
+        ServeOptions(**options)
+    assert str(raised.value) == told
+
+
+def test_names_make_flags() -> None:
+    flags = {field.name: field.flag for table in TABLES for field in fields_of(table)}
+    assert flags["read_timeout_s"] == "--read-timeout"
+    assert flags["api_keys"] == "--api-key"
+    assert flags["flush_ms"] == "--flush-ms"
+    assert flags["engine_urls"] == "--engine"
+    assert flags["keep_alive_s"] == ""
+
+
+def test_tables_share_no_name_and_accept_their_defaults() -> None:
+    """The command's values are divided among the tables by name."""
+    names = [field.name for table in TABLES for field in fields_of(table)]
+    assert len(names) == len(set(names))
+    for table in TABLES:
+        defaults = {field.name: field.default for field in fields_of(table)}
+        assert table() == table(**defaults)
+
+
+def test_help_of_the_options_describes_each() -> None:
+    text = inspect.getdoc(ServeOptions) or ""
+    for field in fields_of(ServeOptions):
+        assert f"    {field.name}: {field.setting.help}" in text
 
 
 def test_every_option_is_described() -> None:

@@ -24,7 +24,7 @@ from unspool.serve.app import create_app
 from unspool.serve.guard import listen_at
 from unspool.serve.http.timed_protocol import timed_protocol
 from unspool.serve.models.served_model import format_name
-from unspool.serve.options import ServeOptions
+from unspool.serve.settings import ServeOptions
 from unspool.serve.state import ServerState
 
 __all__ = ["LAST_EVENTS_S", "ApiServer", "address_of", "summary_of", "uvicorn_settings"]

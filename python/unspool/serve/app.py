@@ -27,9 +27,9 @@ from unspool.serve.http.request_ids import RequestIds
 from unspool.serve.http.telemetry import TracedRequests
 from unspool.serve.middleware import ApiKeys, Measured, ReportedErrors
 from unspool.serve.openapi import openapi_routes
-from unspool.serve.options import ServeOptions
 from unspool.serve.playground import OPEN_PATHS, playground_routes
 from unspool.serve.response_routes import key_of, response_routes
+from unspool.serve.settings import ServeOptions
 from unspool.serve.state import ServerState, state_of
 from unspool.serve.status import health_routes, model_routes
 from unspool.serve.tokenizing import count_google, tokenizing_routes

@@ -11,7 +11,7 @@ from starlette.requests import Request
 
 from unspool.generation.prompts.load_json import JsonError, load_json
 from unspool.serve.http.api_errors import ApiError
-from unspool.serve.options import ServeOptions
+from unspool.serve.settings import ServeOptions
 from unspool.serve.state import state_of
 from unspool.serve.wires.wire import unfit
 

@@ -25,7 +25,7 @@ from unspool.serve.app import create_app
 from unspool.serve.guard import listen_at
 from unspool.serve.http.metrics import FOLDER, ProcessesCollector
 from unspool.serve.http.timed_protocol import timed_protocol
-from unspool.serve.options import ServeOptions
+from unspool.serve.settings import ListenOptions, ServeOptions
 from unspool.serve.state import ServerState
 
 __all__ = ["serve_processes"]
@@ -38,16 +38,7 @@ _START_S = 120
 Models = Callable[[], Mapping[str, Any]]
 
 
-def serve_processes(
-    make: Callable[[], tuple[Models, ServeOptions]],
-    count: int,
-    host: str,
-    port: int,
-    metrics_port: int,
-    log_level: str,
-    ssl_keyfile: str | None,
-    ssl_certfile: str | None,
-) -> None:
+def serve_processes(make: Callable[[], tuple[Models, ServeOptions]], listen: ListenOptions) -> None:
     """Serve until SIGINT or SIGTERM, as `ApiServer.fire` does.
 
     Args:
@@ -64,24 +55,24 @@ def serve_processes(
         raise ArgumentError(
             "--response-store-mb keeps responses in one process, and --workers asks another one for them; leave one out"
         )
-    if options.record is not None and options.record_mb < count:
+    if options.record is not None and options.record_mb < listen.workers:
         raise ArgumentError(
-            f"--record-mb is {options.record_mb:g}; pass 1 or more for each of {count} workers"
+            f"--record-mb is {options.record_mb:g}; pass 1 or more for each of {listen.workers} workers"
         )
-    settings = uvicorn_settings(options, log_level, ssl_keyfile, ssl_certfile)
+    settings = uvicorn_settings(options, listen.log_level, listen.ssl_keyfile, listen.ssl_certfile)
     settings["timeout_graceful_shutdown"] = int(options.drain_timeout_s) + LAST_EVENTS_S
     if "timeout_worker_healthcheck" in inspect.signature(uvicorn.Config).parameters:
         settings["timeout_worker_healthcheck"] = _START_S
-    config = _ProcessConfig(make, count, host=host, port=port, **settings)
+    config = _ProcessConfig(make, listen.workers, host=listen.host, port=listen.port, **settings)
     socket = config.bind_socket()
     config.port = socket.getsockname()[1]
     metrics: Any = None
     with tempfile.TemporaryDirectory(prefix="unspool-metrics-") as folder:
         os.environ[FOLDER] = folder
-        if metrics_port != -1:
+        if listen.metrics_port != -1:
             registry = CollectorRegistry()
             ProcessesCollector(registry, folder)
-            metrics, _ = start_http_server(metrics_port, host, registry=registry)
+            metrics, _ = start_http_server(listen.metrics_port, listen.host, registry=registry)
         try:
             # uvicorn before about 0.40 has the parameter `target`; later versions choose the target themselves.
             takes_target = "target" in inspect.signature(Multiprocess).parameters

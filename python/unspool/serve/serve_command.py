@@ -14,104 +14,116 @@ from unspool.errors import ArgumentError
 from unspool.formats.choose_format import check_format_names
 from unspool.serve.api_server import ApiServer
 from unspool.serve.models.load_checkpoint import load_checkpoint
-from unspool.serve.options import ServeOptions
+from unspool.serve.setting_table import read_settings
+from unspool.serve.settings import ListenOptions, ModelOptions, ServeOptions
 
 __all__ = ["serve_command"]
 
 # Maximum number of answers at a time if an engine runs the model; the engine has its own queue.
 _MOST_OF_ENGINES = 1024
 
-# The command's options for an engine, and their names in a file's table.
-_ENGINE_OPTIONS = {
-    "engine_urls": "url",
-    "kind": "kind",
-    "tokenizer": "tokenizer",
-    "engine_model": "model",
-    "engine_api_key": "api_key",
-}
-
 
 def serve_command(
     model: str | None,
-    *,
-    host: str,
-    port: int,
-    metrics_port: int,
-    log_level: str,
-    ssl_keyfile: str | None,
-    ssl_certfile: str | None,
-    workers: int = 1,
-    **further: Any,
+    values: Mapping[str, Any],
+    engines: Mapping[str | None, Mapping[str, Any]] | None = None,
 ) -> None:
     """Load the models and serve them until a stop signal.
 
     Args:
-        workers: The number of processes that serve.
-        further: The arguments of `read_command`.
+        model: A checkpoint's folder or repository; None: an engine or the demo.
+        values: The command's settings by name, of all tables in `unspool.serve.settings`. None: the default.
+        engines: The arguments of `connect` for each model's name.
 
     Raises:
         ArgumentError: As in `read_command`; or an option is incompatible with several processes.
     """
-    make = functools.partial(read_command, model, workers=workers, **further)
-    at = (host, port, metrics_port, log_level, ssl_keyfile, ssl_certfile)
-    if workers > 1:
+    listen = read_settings(ListenOptions, values)
+    make = functools.partial(read_command, model, values, engines)
+    if listen.workers > 1:
         from unspool.serve.processes import serve_processes
 
-        serve_processes(make, workers, *at)
+        serve_processes(make, listen)
         return
     models, options = make()
-    ApiServer(models, options=options).fire(*at)
+    ApiServer(models, options=options).fire(
+        listen.host,
+        listen.port,
+        listen.metrics_port,
+        listen.log_level,
+        listen.ssl_keyfile,
+        listen.ssl_certfile,
+    )
 
 
 def read_command(
-    model: str | None,
-    *,
+    path: str | None,
+    values: Mapping[str, Any],
     engines: Mapping[str | None, Mapping[str, Any]] | None = None,
-    demo: bool,
-    name: str | None,
-    delay: float,
-    workers: int,
-    **further: Any,
 ) -> tuple[Callable[[], Mapping[str, Any]], ServeOptions]:
-    """Return the function that loads the models, and the server's options.
-
-    Args:
-        engines: The arguments of `connect` for each model's name.
-        workers: The number of processes, which share the space for records.
-        further: The fields of `ServeOptions`, and the arguments of `load_checkpoint`.
+    """Return the function that loads the models, and the server's options; the arguments are those of `serve_command`.
 
     Raises:
         ArgumentError: Not exactly one of a checkpoint, engines and the demo is given.
     """
-    engine = {field: further.pop(option) for option, field in _ENGINE_OPTIONS.items()}
-    if sum((model is not None, demo, bool(engine["url"]), bool(engines))) != 1:
+    model = read_settings(ModelOptions, values)
+    if sum((path is not None, model.demo, bool(model.engine_urls), bool(engines))) != 1:
         raise ArgumentError(
             "name one model, a folder or a repository; or pass --engine URL for one that an engine runs, or --demo for "
             "none at all"
         )
-    if engine["url"]:
-        engines = {name: engine}
-    if further["max_workers"] is None:
-        further["max_workers"] = _MOST_OF_ENGINES if engines else ServeOptions.max_workers
-    names = {item.name for item in dataclasses.fields(ServeOptions)}
-    options = ServeOptions(**{key: value for key, value in further.items() if key in names})
-    loading = {key: value for key, value in further.items() if key not in names}
-    _check_also(loading["also"], demo, options.strict_markers)
+    if model.engine_urls:
+        engines = {model.name: _engine_of(model)}
+    if engines and values.get("max_workers") is None:
+        values = {**values, "max_workers": _MOST_OF_ENGINES}
+    options = read_settings(ServeOptions, values)
+    _check_also(model.also, model.demo, options.strict_markers)
     models: Callable[[], Mapping[str, Any]]
-    if demo:
+    if model.demo:
         from unspool.serve.models.demo_model import DemoModels
 
-        models = functools.partial(DemoModels, delay)
+        models = functools.partial(DemoModels, model.delay)
     elif engines:
         from unspool.serve.engines.command import engine_loader
 
-        models = engine_loader(engines, loading, options.prepare_timeout_s)
+        models = engine_loader(engines, _shared_by_engines(model), options.prepare_timeout_s)
     else:
-        assert model is not None
-        _check_source(model, loading["format_"], loading["reasoning"], loading["gguf_file"])
-        loading |= {"strict_markers": options.strict_markers, "template_timeout_s": options.prepare_timeout_s}
-        models = _loader(model, name, **loading)
-    return models, dataclasses.replace(options, record_mb=options.record_mb / workers)
+        assert path is not None
+        _check_source(path, model.format, model.reasoning, model.gguf_file)
+        models = _loader(path, model, options)
+    record_mb = options.record_mb / read_settings(ListenOptions, values).workers
+    return models, dataclasses.replace(options, record_mb=record_mb)
+
+
+def _engine_of(model: ModelOptions) -> dict[str, Any]:
+    return {
+        "url": model.engine_urls,
+        "kind": model.kind,
+        "tokenizer": model.tokenizer,
+        "model": model.engine_model,
+        "api_key": model.engine_api_key,
+    }
+
+
+def _shared_by_engines(model: ModelOptions) -> dict[str, Any]:
+    """Return the arguments of `connect` that an engine's table inherits unless it sets them.
+
+    Raises:
+        ArgumentError: A setting is for models that run here.
+    """
+    for name in ("device", "gguf_file", "cache_tokens"):
+        if getattr(model, name) is not None:
+            raise ArgumentError(
+                f"--{name.replace('_', '-')} is the engine's to know; leave it out with --engine"
+            )
+    return {
+        "format": model.format,
+        "reasoning": model.reasoning,
+        "also": model.also,
+        "chat_template": model.chat_template,
+        "trust_template": model.trust_template,
+        "max_new_tokens": model.max_new_tokens,
+    }
 
 
 def _check_also(also: Any, is_demo: bool, strict_markers: bool) -> None:
@@ -127,18 +139,33 @@ def _check_also(also: Any, is_demo: bool, strict_markers: bool) -> None:
     compile_others(also)
 
 
-def _loader(path: str, name: str | None, *, format_: str, **loading: Any) -> Callable[[], Mapping[str, Any]]:
+def _loader(path: str, settings: ModelOptions, options: ServeOptions) -> Callable[[], Mapping[str, Any]]:
     """Return the function that loads the model after the server has started."""
 
     def load() -> Mapping[str, Any]:
         try:
-            model = load_checkpoint(path, format=format_, **loading)
+            model = load_checkpoint(
+                path,
+                format=settings.format,
+                reasoning=settings.reasoning,
+                also=settings.also,
+                backend=settings.backend,
+                cache_tokens=settings.cache_tokens,
+                device=settings.device,
+                dtype=settings.dtype,
+                gguf_file=settings.gguf_file,
+                chat_template=settings.chat_template,
+                max_new_tokens=settings.max_new_tokens,
+                strict_markers=options.strict_markers,
+                trust_template=settings.trust_template,
+                template_timeout_s=options.prepare_timeout_s,
+            )
         except OSError as error:  # transformers' messages have several lines
             raise ArgumentError(
                 f"cannot load '{path}': {str(error).strip().splitlines()[0]}; name a checkpoint's folder, or a "
                 "repository that can be reached"
             ) from error
-        return {name or path.rstrip("/").rsplit("/", 1)[-1]: model}
+        return {settings.name or path.rstrip("/").rsplit("/", 1)[-1]: model}
 
     return load
 

@@ -21,7 +21,7 @@ from unspool.streams.recording.recorder import Recorder
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from unspool.serve.options import ServeOptions
+    from unspool.serve.settings import ServeOptions
 
 __all__ = ["ServerState", "state_of"]
 

@@ -15,35 +15,23 @@ from unspool.serve.engines.http import EngineHttp
 
 __all__ = ["engine_loader"]
 
-# Options for models of other backends; an engine decides these itself.
-_OF_THE_ENGINE = ("device", "gguf_file", "cache_tokens")
-# Options that a model's table inherits from the command line unless it sets them.
-_SHARED = {"format_": "format", "reasoning": "reasoning", "also": "also", "chat_template": "chat_template"}
-_SHARED |= {"trust_template": "trust_template", "max_new_tokens": "max_new_tokens"}
-
 _MOST_FILES = 16_384
 
 
 def engine_loader(
-    engines: Mapping[str | None, Mapping[str, Any]], loading: Mapping[str, Any], template_timeout_s: float
+    engines: Mapping[str | None, Mapping[str, Any]], shared: Mapping[str, Any], template_timeout_s: float
 ) -> Callable[[], dict[str, EngineModel]]:
     """Return the function that connects to the engines; the server calls it after it has started.
 
     Args:
         engines: The arguments of `connect` for each model name; the name None stands for the engine's own name.
             "url" is one URL or a list.
-        loading: The command line's options for a model.
+        shared: The arguments that a table inherits unless it sets them.
 
     Raises:
-        ArgumentError: An option is unknown or does not apply to engines, or a URL is invalid.
+        ArgumentError: An option is unknown, or a URL is invalid.
         UnknownFormatError: No format has this name.
     """
-    for name in _OF_THE_ENGINE:
-        if loading.get(name) is not None:
-            raise ArgumentError(
-                f"--{name.replace('_', '-')} is the engine's to know; leave it out with --engine"
-            )
-    shared = {ours: loading[name] for name, ours in _SHARED.items()}
     asked = {
         name: {"template_timeout_s": template_timeout_s, **shared, **_read(name, engine)}
         for name, engine in engines.items()
