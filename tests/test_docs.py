@@ -33,11 +33,18 @@ def test_the_page_of_tolerances_is_made_from_their_cases() -> None:
 
 
 def test_the_page_of_commands_is_made_from_their_help() -> None:
-    pytest.importorskip("click")
+    pytest.importorskip("starlette")  # the options of `unspool serve` are made from the server's settings
     made = load_maker("make_command_line").make()
     assert (DOCS / "command-line.md").read_text(encoding="utf-8") == made, (
         "run python docs/make_command_line.py"
     )
+
+
+def test_the_table_of_the_servers_options_is_made_from_them() -> None:
+    pytest.importorskip("starlette")
+    page = (DOCS / "server.md").read_text(encoding="utf-8")
+    assert "| `max_queue` | `--max-queue` | `100` |" in page
+    assert load_maker("make_command_line").with_options(page) == page, "run python docs/make_command_line.py"
 
 
 def test_the_page_of_agents_is_made_from_what_runs() -> None:
