@@ -53,21 +53,11 @@ def test_one_version() -> None:
 
 
 @in_checkout
-def test_readmes_commands_are_what_ci_runs() -> None:
-    """After a release README's first one names the package, and CI's still the checkout."""
+def test_ci_runs_readmes_commands() -> None:
     readme, ci = (ROOT / "README.md").read_text(), (ROOT / ".ci" / "run").read_text()
     for command in ("pip install '.[cli]' && unspool demo", "pip install -e '.[test]' && pytest"):
-        assert command in readme or command.replace(".[", "unspool[") in readme
-        assert f"\n{command}" in ci
-
-
-@in_checkout
-def test_ci_installs_a_wheel_that_is_built_once() -> None:
-    """README's commands build from the sources, a free-threaded interpreter needs a build of its own."""
-    ci = (ROOT / ".ci" / "run").read_text()
-    from_sources = re.findall(r"^.*pip\S* (?:install|wheel)(?: -\S+)* '?\.['\[ ].*$", ci, re.M)
-    assert [line.split()[0] for line in from_sources] == ["pip", "pip", "pip", '"$venv-free/bin/pip"']
-    assert "pytest --part rest" in ci
+        assert command in readme or command.replace(".[", "unspool[") in readme  # a release names the package
+        assert command in ci
 
 
 @in_checkout
