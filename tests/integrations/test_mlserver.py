@@ -516,6 +516,8 @@ def test_settings_come_from_the_file_and_from_the_environment(
         ({"max_queue": "3"}, "max_queue"),
         ({"backend": "jax"}, "'transformers|native'"),
         ({"stream_errors": "never"}, "stream_errors"),
+        ({"reasoning_field": "thoughts"}, "use 'reasoning_content' or 'reasoning'"),
+        ({"max_queue": -1}, "max_queue is -1; it must be at least 0"),
         ({"stream_timeout_s": 0}, "stream_timeout_s"),
     ],
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import json
 import logging
 import multiprocessing
@@ -39,6 +40,8 @@ from unspool.serve.models.begin_answer import begin_answer, usage_of
 from unspool.serve.models.call_factory import call_factory
 from unspool.serve.models.check_answer import check_values, has_schemas, no_tool_call
 from unspool.serve.models.load_checkpoint import load_checkpoint
+from unspool.serve.setting_table import read_settings
+from unspool.serve.settings import ModelOptions
 from unspool.serve.wires.inference_request import INPUTS, read_inference_request
 
 if TYPE_CHECKING:
@@ -66,53 +69,47 @@ class RuntimeSettings(Record):
         reasoning, backend: As for `StreamGenerator`.
         device, dtype, max_new_tokens: As for `load_checkpoint`.
         delay_s: Seconds per token of a demo.
-        max_workers: Maximum number of answers that are generated at the same time.
-        max_queue: Maximum number of waiting requests; further requests get 429.
-        stream_timeout_s: Seconds to wait for a model's next token before it fails; None: no limit.
         stream_errors: How a stream reports an error: in its last response ("inband") or by raising ("raise",
             which only gRPC clients can see). "auto": in band if the request came over HTTP.
-        reasoning_field: The field that holds reasoning in deltas and messages.
-        incomplete_calls, stop_in, strict_markers: As for `ServeOptions`.
+        max_workers, max_queue, stream_timeout_s, reasoning_field, incomplete_calls, stop_in, strict_markers: As for
+            `ServeOptions`.
     """
 
     factory: str | None = None
-    format: str = "auto"
-    reasoning: str | None = None
-    backend: str = "transformers"
-    device: str | None = None
-    dtype: str = "auto"
+    format: str = ModelOptions.format
+    reasoning: str | None = ModelOptions.reasoning
+    backend: str = ModelOptions.backend
+    device: str | None = ModelOptions.device
+    dtype: str = ModelOptions.dtype
     max_new_tokens: int = 1024
     delay_s: float = 0.0
-    max_workers: int = 10
-    max_queue: int = 100
-    stream_timeout_s: float | None = None
+    max_workers: int = ServeOptions.max_workers
+    max_queue: int = ServeOptions.max_queue
+    stream_timeout_s: float | None = ServeOptions.stream_timeout_s
     stream_errors: str = "auto"
-    reasoning_field: str = "reasoning_content"
-    incomplete_calls: str = "forward"
-    stop_in: str = "content"
-    strict_markers: bool = False
+    reasoning_field: str = ServeOptions.reasoning_field
+    incomplete_calls: str = ServeOptions.incomplete_calls
+    stop_in: str = ServeOptions.stop_in
+    strict_markers: bool = ServeOptions.strict_markers
 
     def _check(self) -> None:
-        for name, choices in _CHOICES.items():
-            if getattr(self, name) not in choices:
-                raise ArgumentError(f"{name} is '{getattr(self, name)}'; use {' or '.join(choices)}")
+        for name, choices in (("backend", _BACKENDS), ("stream_errors", _STREAM_ERRORS)):
+            if (value := getattr(self, name)) not in choices:
+                raise ArgumentError(f"{name} is '{value}'; use {' or '.join(choices)}")
         self.to_options()
 
     def to_options(self) -> ServeOptions:
-        """Return the settings for the OpenAI routes, which all models share."""
-        given: dict[str, Any] = {name: getattr(self, name) for name in _SHARED}
-        return ServeOptions(**given)
+        """Return the settings for the OpenAI routes, which all models share: the fields that `ServeOptions` has too.
+
+        Raises:
+            ArgumentError: As in `ServeOptions`.
+        """
+        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return read_settings(ServeOptions, values)
 
 
-_LOADING = ("format", "reasoning", "backend", "device", "dtype", "max_new_tokens", "strict_markers")
-_SHARED = (
-    "max_workers", "max_queue", "stream_timeout_s", "reasoning_field", "incomplete_calls", "stop_in", "strict_markers",
-)  # fmt: skip
-_CHOICES = {
-    "backend": ("transformers", "native"),
-    "stream_errors": ("auto", "inband", "raise"),
-    "reasoning_field": ("reasoning_content", "reasoning"),
-}
+_BACKENDS = ("transformers", "native")
+_STREAM_ERRORS = ("auto", "inband", "raise")
 
 
 class _LoadedModels(Mapping[str, Any]):
@@ -347,7 +344,16 @@ class StreamRuntime(MLModel):  # type: ignore[misc]
 
             return DemoModels(options.delay_s)["hermes" if options.format == "auto" else options.format]
         if options.factory is None:
-            return load_checkpoint(uri, **{name: getattr(options, name) for name in _LOADING})
+            return load_checkpoint(
+                uri,
+                format=options.format,
+                reasoning=options.reasoning,
+                backend=options.backend,
+                device=options.device,
+                dtype=options.dtype,
+                max_new_tokens=options.max_new_tokens,
+                strict_markers=options.strict_markers,
+            )
         source = getattr(self.settings, "_source", None)  # the model-settings.json
         model = call_factory(options.factory, str(Path(source).parent) if source else None)
         if options.format != "auto" or options.reasoning is not None:
