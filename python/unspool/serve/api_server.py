@@ -24,7 +24,7 @@ from unspool.serve.app import create_app
 from unspool.serve.guard import listen_at
 from unspool.serve.http.timed_protocol import timed_protocol
 from unspool.serve.models.served_model import format_name
-from unspool.serve.settings import ServeOptions
+from unspool.serve.settings import ListenOptions, ServeOptions
 from unspool.serve.state import ServerState
 
 __all__ = ["LAST_EVENTS_S", "ApiServer", "address_of", "summary_of", "uvicorn_settings"]
@@ -57,12 +57,12 @@ class ApiServer:
     def __init__(
         self,
         models: Any,
-        max_workers: int = 10,
+        max_workers: int = ServeOptions.max_workers,
         *,
         options: ServeOptions | None = None,
         routes: Sequence[BaseRoute] = (),
     ) -> None:
-        if options is not None and max_workers != 10:
+        if options is not None and max_workers != ServeOptions.max_workers:
             raise ArgumentError("max_workers is given twice; put it into the options")
         options = options or ServeOptions(max_workers=max_workers)
         is_factory = not _is_model(models) and callable(models)
@@ -75,7 +75,7 @@ class ApiServer:
     def fire(
         self,
         host: str = "0.0.0.0",
-        port: int = 11556,
+        port: int = ListenOptions.port,
         metrics_port: int | None = None,
         log_level: str = "info",
         ssl_keyfile: str | None = None,

@@ -1,7 +1,7 @@
 """The settings of the server and of its command. Each stands once, in one of these tables.
 
-To add a setting, add a field. The checks, the option of the command, its variable and its key in the configuration file are
-made from it. Then run `python docs/make_command_line.py`, which writes the documentation.
+To add a setting, add a field. Its check, the command's option, the variable and the key in the configuration file come from
+the field. Then run `python docs/make_command_line.py`, which writes the documentation.
 """
 
 from __future__ import annotations

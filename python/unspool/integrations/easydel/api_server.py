@@ -30,7 +30,7 @@ class vInferenceApiServer(ApiServer):
         self,
         inference_map: Any = None,
         inference_init_call: Callable[[], Any] | None = None,
-        max_workers: int = 10,
+        max_workers: int = ServeOptions.max_workers,
         allow_parallel_workload: bool = False,  # noqa: ARG002
         oai_like_processor: bool = True,  # noqa: ARG002
         *,
