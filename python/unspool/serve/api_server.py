@@ -66,11 +66,11 @@ class ApiServer:
             raise ArgumentError("max_workers is given twice; put it into the options")
         options = options or ServeOptions(max_workers=max_workers)
         is_factory = not _is_model(models) and callable(models)
-        given: Any = (lambda: _by_name(models())) if is_factory else _by_name(models)
+        by_name: Any = (lambda: _by_name(models())) if is_factory else _by_name(models)
         self._server: _Server | None = None
         self._has_started = threading.Event()
         self._address = ""
-        self.app = create_app(given, options, routes=routes, on_failure=self.stop, on_ready=self._announce)
+        self.app = create_app(by_name, options, routes=routes, on_failure=self.stop, on_ready=self._announce)
 
     def fire(
         self,

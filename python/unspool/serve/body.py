@@ -54,10 +54,10 @@ async def read_body(request: Request, read: Callable[[Any], _T], *, is_slow: boo
 
 def _check_type(request: Request) -> None:
     """Require JSON, which a page of another site cannot send without a preflight; reject compressed bodies."""
-    given = request.headers.get("content-type", "")
-    kind = given.partition(";")[0].strip().lower()
+    content_type = request.headers.get("content-type", "")
+    kind = content_type.partition(";")[0].strip().lower()
     if kind != "application/json":
-        shown = f"is '{given}'" if given else "is missing"
+        shown = f"is '{content_type}'" if content_type else "is missing"
         raise ApiError(
             415,
             f"the content type {shown}; send 'Content-Type: application/json'",

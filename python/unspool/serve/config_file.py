@@ -34,14 +34,14 @@ def read_config_file(path: str, names: Collection[str]) -> dict[str, Any]:
         options = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ArgumentError(f"the configuration file '{path}' cannot be read: {error}") from None
-    found: dict[str, Any] = {}
+    by_name: dict[str, Any] = {}
     for key, value in options.items():
         name = key.replace("_", "-")
         if name == "engines" and isinstance(value, dict):
-            found[name] = value
+            by_name[name] = value
             continue
         if name not in names:
             hint = near_names(name, names) or f"there are {', '.join(sorted(names))}"
             raise ArgumentError(f"'{path}' has an unknown option '{key}'; {hint}")
-        found[name] = value
-    return found
+        by_name[name] = value
+    return by_name

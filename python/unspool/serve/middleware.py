@@ -43,11 +43,11 @@ class ApiKeys:
             sent = [bearer, headers.get("x-api-key", ""), headers.get("x-goog-api-key", "")]
             # A header's bytes are read as Latin-1, a query's as UTF-8.
             query = QueryParams(scope["query_string"]).get("key", "")
-            given = [*(text.encode("latin-1") for text in sent), query.encode()]
+            sent_keys = [*(text.encode("latin-1") for text in sent), query.encode()]
             # Compare every key, each in constant time.
-            same = [hmac.compare_digest(key, text) for key in self._keys for text in given]
+            same = [hmac.compare_digest(key, text) for key in self._keys for text in sent_keys]
             if any(same):
-                scope["unspool.key"] = str(same.index(True) // len(given))
+                scope["unspool.key"] = str(same.index(True) // len(sent_keys))
             else:
                 raise ApiError(
                     401,

@@ -147,7 +147,9 @@ def _page(description: Mapping[str, Any]) -> str:
             parts.append(f"<p>{html.escape(operation['summary'])}</p>")
             if "requestBody" in operation:
                 body = operation["requestBody"]["content"]["application/json"]["schema"]
-                parts.append("<p>or</p>".join(_table(description, one) for one in body.get("anyOf", [body])))
+                parts.append(
+                    "<p>or</p>".join(_table(description, schema) for schema in body.get("anyOf", [body]))
+                )
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>unspool: the API</title><style>'
         "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color-scheme:light dark}"

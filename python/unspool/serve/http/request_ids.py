@@ -35,8 +35,8 @@ class RequestIds:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        given = Headers(scope=scope).get("x-request-id", "")
-        id = given if _FIT.fullmatch(given) else f"req_{uuid.uuid4().hex}"
+        client_id = Headers(scope=scope).get("x-request-id", "")
+        id = client_id if _FIT.fullmatch(client_id) else f"req_{uuid.uuid4().hex}"
         current_request_id.set(id)
         begin_s = time.perf_counter()
         status = 0

@@ -302,12 +302,12 @@ class _Chat:
                 continue
             has_results = True
             # Results without an id are matched to the calls of the same name, in order.
-            found = next((call for call in self._calls if call[0] == result.id), None) or next(
-                (call for call in self._calls if call[1] == result.name), None
+            call = next((item for item in self._calls if item[0] == result.id), None) or next(
+                (item for item in self._calls if item[1] == result.name), None
             )
-            if found is not None:
-                self._calls.remove(found)
-            id = found[0] if found is not None else result.id or result.name
+            if call is not None:
+                self._calls.remove(call)
+            id = call[0] if call is not None else result.id or result.name
             text = _result(result, f"{path}[{place}].function_response.parts")
             self.messages.append({"role": "tool", "tool_call_id": id, "content": text})
         if (text := _text(content)) or not has_results:
@@ -325,8 +325,8 @@ def _text(content: GoogleContent) -> str:
 
 def _result(result: FunctionResponse, path: str) -> str:
     """Return a function's result as text; if the SDK has wrapped it in an object, only the wrapped value."""
-    given = result.response or {}
-    value = next(iter(given.values())) if given.keys() in ({"result"}, {"output"}) else given
+    response = result.response or {}
+    value = next(iter(response.values())) if response.keys() in ({"result"}, {"output"}) else response
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     for part in result.parts or ():
         kind = (part.inline_data or part.file_data or Blob()).mime_type.partition("/")[0]
@@ -372,26 +372,26 @@ def _json_schema(schema: Any) -> Any:
         return [_json_schema(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    found: dict[str, Any] = {}
+    converted: dict[str, Any] = {}
     for key, value in schema.items():
         name = _camel(key)
         if name == "type" and isinstance(value, str):
-            found[name] = value.lower()
+            converted[name] = value.lower()
         elif name in ("properties", "$defs", "defs") and isinstance(value, dict):
-            found[name] = {key: _json_schema(item) for key, item in value.items()}
+            converted[name] = {key: _json_schema(item) for key, item in value.items()}
         elif name in ("items", "prefixItems", "anyOf", "additionalProperties"):
-            found[name] = _json_schema(value)
+            converted[name] = _json_schema(value)
         elif isinstance(value, str) and re.fullmatch("m(in|ax)(Items|Length|Properties)", name):
-            found[name] = int(value) if value.isdecimal() else value
+            converted[name] = int(value) if value.isdecimal() else value
         elif name not in ("nullable", "propertyOrdering", "example"):
-            found[name] = value
-    if found.get("type") == "type_unspecified":
-        del found["type"]
-    if schema.get("nullable") and "type" in found:
-        found["type"] = [found["type"], "null"]
-        if isinstance(found.get("enum"), list):
-            found["enum"] = [*found["enum"], None]
-    return found
+            converted[name] = value
+    if converted.get("type") == "type_unspecified":
+        del converted["type"]
+    if schema.get("nullable") and "type" in converted:
+        converted["type"] = [converted["type"], "null"]
+        if isinstance(converted.get("enum"), list):
+            converted["enum"] = [*converted["enum"], None]
+    return converted
 
 
 # Fields whose values are kept exactly as the client wrote them.
@@ -411,12 +411,12 @@ def _in_snake_case(value: Any) -> Any:
         return int(value)
     if not isinstance(value, dict):
         return value
-    found = {}
+    converted = {}
     for key, item in value.items():
         name = re.sub("[A-Z]", lambda letter: "_" + letter[0].lower(), key)
         read = item if name in _OPAQUE else _in_snake_case(item)
-        found[name] = [read] if name in _LISTS and isinstance(read, dict) else read
-    return found
+        converted[name] = [read] if name in _LISTS and isinstance(read, dict) else read
+    return converted
 
 
 def _camel(key: str) -> str:

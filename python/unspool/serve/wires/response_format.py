@@ -80,19 +80,19 @@ class ConstraintFields(Wire, kw_only=True):
         Raises:
             ApiError: 400, the constraint is invalid, or several fields set one.
         """
-        found = {path: _own(format, path)}
+        by_field = {path: _own(format, path)}
         if (inside := self.structured_outputs) is not None:
             schema = {"type": "object"} if inside.json_object and inside.json is None else inside.json
-            found["structured_outputs"] = _read(
+            by_field["structured_outputs"] = _read(
                 "structured_outputs", schema, inside.choice, inside.regex, inside.grammar
             )
-        found["guided_json"] = _read("guided_json", self.guided_json)
-        found["guided_choice"] = _read("guided_choice", choice=self.guided_choice)
-        found["guided_regex"] = _read("guided_regex", regex=self.guided_regex)
-        found["guided_grammar"] = _read("guided_grammar", grammar=self.guided_grammar)
-        found["json_schema"] = _read("json_schema", self.json_schema)
-        found["grammar"] = _read("grammar", grammar=self.grammar)
-        said = {name: one for name, one in found.items() if one is not None}
+        by_field["guided_json"] = _read("guided_json", self.guided_json)
+        by_field["guided_choice"] = _read("guided_choice", choice=self.guided_choice)
+        by_field["guided_regex"] = _read("guided_regex", regex=self.guided_regex)
+        by_field["guided_grammar"] = _read("guided_grammar", grammar=self.guided_grammar)
+        by_field["json_schema"] = _read("json_schema", self.json_schema)
+        by_field["grammar"] = _read("grammar", grammar=self.grammar)
+        said = {name: constraint for name, constraint in by_field.items() if constraint is not None}
         if len(said) > 1:
             message = f"{' and '.join(map(repr, said))} are given; an answer is kept to one of them"
             raise ApiError(400, message, code="invalid_argument", param=[*said][1])
@@ -119,9 +119,9 @@ def _own(format: FlatFormat | NestedFormat | None, path: str) -> Response | None
     if format is None:
         return None
     named = format.json_schema if isinstance(format, NestedFormat) else format
-    given = {name: getattr(format, name) for name in TextFormat.__struct_fields__}
+    fields = {name: getattr(format, name) for name in TextFormat.__struct_fields__}
     try:
-        return read_response_format({**given, "schema": named and named.schema})
+        return read_response_format({**fields, "schema": named and named.schema})
     except ArgumentError as error:
         message = str(error).replace("response_format", f"'{path}'", 1)
         raise ApiError(400, message, code="invalid_argument", param=path) from None

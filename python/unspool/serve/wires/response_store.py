@@ -90,10 +90,10 @@ class ResponseStore:
         while last is not None:
             chain.append(self._find(key, last, "previous_response_id"))
             last = chain[-1].previous
-        found: list[Any] = []
+        items: list[Any] = []
         for kept in reversed(chain):
-            found += [*msgspec.json.decode(kept.items), *msgspec.json.decode(kept.body)["output"]]
-        return found
+            items += [*msgspec.json.decode(kept.items), *msgspec.json.decode(kept.body)["output"]]
+        return items
 
     def _resolved(self, key: str, item: Any) -> Any:
         """Return an item, or the item that it refers to by an id made of the response's id and the item's place."""
@@ -102,10 +102,10 @@ class ResponseStore:
         id = str(item.get("id"))
         response = id.partition("_")[2].rpartition("_")[0]
         output = msgspec.json.decode(self._find(key, f"resp_{response}", "input").body)["output"]
-        found = next((one for one in output if one["id"] == id), None)
-        if found is None:
+        referred = next((entry for entry in output if entry["id"] == id), None)
+        if referred is None:
             raise _not_found(f"the response has no item '{id}'", "input")
-        return found
+        return referred
 
     def _keep(self, key: str, items: bytes, previous: str | None, written: bytes) -> None:
         # A stream's last event holds the response. JSON has no raw line break, so "\ndata: " cannot be inside it.
@@ -151,15 +151,14 @@ class ResponseStore:
 
     def input_items(self, key: str, id: str) -> list[Any]:
         """Return the items of a response's own request, each with an id and its text as a part."""
-        items = msgspec.json.decode(self._find(key, id).items)
+        items: list[Any] = msgspec.json.decode(self._find(key, id).items)
         for index, item in enumerate(items):
             item.setdefault("type", "message")
             item.setdefault("id", f"item_{id.removeprefix('resp_')}_{index}")
             if isinstance(text := item.get("content"), str):
                 kind = "output_text" if item.get("role") == "assistant" else "input_text"
                 item["content"] = [{"type": kind, "text": text}]
-        found: list[Any] = items
-        return found
+        return items
 
 
 def _items_of(input: Any) -> Any:

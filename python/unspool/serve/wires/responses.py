@@ -246,18 +246,21 @@ def _tools(tools: list[Mapping[str, Any]] | None, body: ResponseRequest) -> Tool
     """Convert the tools, their fields in the client's order; a name that is not unique is joined to its namespace."""
     flat = list(_flat(tools or ()))
     names = Counter(tool["name"] for _, _, tool in flat)
-    found, namespaces = [], {}
+    converted, namespaces = [], {}
     for kind, namespace, tool in flat:
         shown = name = tool["name"]
         if namespace is not None:
             shown = name if names[name] == 1 else f"{namespace}__{name}"
             namespaces[shown] = namespace, name
-        found.append({"type": kind, kind: {**tool, "name": shown}})
+        converted.append({"type": kind, kind: {**tool, "name": shown}})
     choice = body.tool_choice
     if isinstance(choice, Mapping) and "namespace" in choice:
         place = choice["namespace"], choice.get("name")
-        choice = {**choice, "name": next((one for one, at in namespaces.items() if at == place), place[1])}
-    read = read_tools(found, choice, body.parallel_tool_calls)
+        choice = {
+            **choice,
+            "name": next((shown_name for shown_name, at in namespaces.items() if at == place), place[1]),
+        }
+    read = read_tools(converted, choice, body.parallel_tool_calls)
     return dataclasses.replace(read, namespaces=namespaces)
 
 

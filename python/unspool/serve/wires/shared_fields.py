@@ -85,7 +85,7 @@ class SamplingFields(ConstraintFields, kw_only=True):
             values["top_k"] = 0
         values["include_stop"] = values.pop("include_stop_str_in_output")
         budgets = (values["max_reasoning_tokens"], values.pop("thinking_token_budget"), budget)
-        values["max_reasoning_tokens"] = next((one for one in budgets if one is not None), None)
+        values["max_reasoning_tokens"] = next((tokens for tokens in budgets if tokens is not None), None)
         try:
             values |= {"max_tokens": max_tokens, "n": n, "stop": texts, "logprobs": logprobs}
             return SamplingParams(**{name: value for name, value in values.items() if value is not None})

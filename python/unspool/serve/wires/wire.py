@@ -168,7 +168,7 @@ def _accept(value: Any, shape: _Shape, path: str) -> Any:
     if isinstance(value, dict) and shape.variants is not None:
         return _accept_variant(value, shape, shape.variants, path)
     if isinstance(value, dict) and shape.fields is not None:
-        found = {}
+        accepted_fields = {}
         for name, item in value.items():
             inner = shape.fields.get(name)
             if item is None:
@@ -177,12 +177,12 @@ def _accept(value: Any, shape: _Shape, path: str) -> Any:
                 # A field like `models` is not a misspelling of `model` if both are present.
                 _ignore_unknown(_join(path, name), name, shape.known - value.keys())
             elif inner is None:
-                found[name] = item
+                accepted_fields[name] = item
             elif (accepted := _accept(item, inner, _join(path, name))) is not _LEFT_OUT:
-                found[name] = accepted
+                accepted_fields[name] = accepted
         for name in shape.needs:
-            found.setdefault(name, {})
-        return found
+            accepted_fields.setdefault(name, {})
+        return accepted_fields
     if isinstance(value, str) and shape.choices and value not in shape.choices:
         raise _no_choice(path, value, shape.choices)
     if shape.refusal is not None and not any(_equal(value, item) for item in shape.refusal.allowed):
