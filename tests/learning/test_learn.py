@@ -13,8 +13,8 @@ import pytest
 import unspool
 from unspool import FormatFile
 from unspool.errors import ArgumentError, LearnError
-from unspool.formats.learning import sandbox
 from unspool.formats.learning.learn_command import learnt_text
+from unspool.formats.templates import sandbox
 from unspool.testing.check_file import check_file
 
 from .templates import CALLS, REASONING, template_of

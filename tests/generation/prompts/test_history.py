@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from unspool.generation.prompts import history
 from unspool.generation.prompts.history import REASONING_FIELDS, prepare_messages
 
-from ..bridging.templates import MODELS, OFFERED
 from ...learning.templates import CALLS, LIST, REASONING, TOOLS, template_of
 from ...learning.test_package_templates import MISTRAL, mistral_template
+from ..bridging.templates import MODELS, OFFERED
 
 jinja2 = pytest.importorskip("jinja2")
 USER = {"role": "user", "content": "What is new?"}
