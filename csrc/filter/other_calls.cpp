@@ -73,13 +73,17 @@ void OtherCalls::put_special(std::string_view text, std::uint64_t token_end, Eve
 
 EventParser::Progress OtherCalls::progress() const {
   Progress result = ParserFilter::progress();
-  if (!waiting_.empty()) result.is_undecided = true;
+  if (!waiting_.is_empty()) result.is_undecided = true;
   return result;
 }
 
 void OtherCalls::add_held(Held& out) const {
-  for (const Piece& piece : waiting_)
-    out.add(readers_.empty() ? HeldReason::marker : HeldReason::call, piece.text);
+  const HeldReason reason = readers_.empty() ? HeldReason::marker : HeldReason::call;
+  for (Place at = waiting_.begin(); at < waiting_.end();) {
+    const std::string_view text = waiting_.text_at(at);
+    out.add(reason, text);
+    at += text.size();
+  }
   inner().add_held(out);
 }
 
@@ -99,7 +103,7 @@ void OtherCalls::pass_event(const Event& event, const Events& in, Events& out) {
       decide(text.size(), false);
       return out.add(event, in);
     }
-    waiting_.push_back({event.kind, event.reason, std::string(text), event.span.end});
+    waiting_.add({event.kind, event.reason, event.span.end}, text);
     return search_all(out);
   }
   const bool is_end = event.kind == EventKind::finish;
@@ -123,39 +127,26 @@ void OtherCalls::pass_event(const Event& event, const Events& in, Events& out) {
 
 // Whether nothing can begin in a text.
 bool OtherCalls::is_plain(std::string_view text) const {
-  if (!waiting_.empty() || !readers_.empty()) return false;
+  if (!waiting_.is_empty() || !readers_.empty()) return false;
   if (families_->openers().skip(text) < text.size()) return false;
   const bool has_line = at_line_begin_ || text.find('\n') != std::string_view::npos;
   return !has_line || !families_->has_bare_calls();
 }
 
-// The text that is read next; empty if all has been read.
-std::string_view OtherCalls::next_text() const {
-  return piece_ == waiting_.size() ? std::string_view()
-                                   : std::string_view(waiting_[piece_].text).substr(piece_bytes_);
-}
-
-void OtherCalls::advance(std::size_t bytes) {
-  read_bytes_ += bytes;
-  piece_bytes_ += bytes;
-  if (piece_bytes_ < waiting_[piece_].text.size()) return;
-  ++piece_;
-  piece_bytes_ = 0;
-}
-
 void OtherCalls::search_all(Events& out) {
-  for (std::string_view text = next_text(); !text.empty(); text = next_text()) {
+  while (read_ < waiting_.end()) {
+    const std::string_view text = waiting_.text_at(read_);
     if (readers_.empty()) {
       search(text, out);
       continue;
     }
-    const std::uint64_t token_end = waiting_[piece_].token_end;
-    const std::size_t run = std::min(plain_run(text), most_bytes() - read_bytes_);
+    const std::uint64_t token_end = waiting_.token_end_at(read_);
+    const std::size_t run = std::min(plain_run(text), room());
     // A copy: what waits may be passed on while it is read.
-    const std::string piece(text.substr(0, std::max<std::size_t>(run, 1)));
-    advance(piece.size());
-    if (run == 0) judged_bytes_ = read_bytes_;
-    put_to_readers(piece, token_end, out);
+    const std::string letters(text.substr(0, std::max<std::size_t>(run, 1)));
+    read_ += letters.size();
+    if (run == 0) judged_ = read_;
+    put_to_readers(letters, token_end, out);
   }
 }
 
@@ -171,21 +162,20 @@ void OtherCalls::search(std::string_view text, Events& out) {
       cursor_.put(text, [&](std::string_view piece) { released += piece.size(); });
   follow_line(text.substr(0, match.consumed));
   const bool at_line_begin = at_line_begin_;  // behind what the cursor holds, too
-  advance(match.consumed);
-  forward(released, out);
+  read_ += match.consumed;
+  forward(waiting_.begin() + released, out);
   at_line_begin_ = at_line_begin;
-  if (match.marker != nullptr)
-    begin(families_->families_at(match.marker->value), match.text.size(), out);
+  if (match.marker != nullptr) begin(families_->families_at(match.marker->value), out);
 }
 
 bool OtherCalls::begin_at_line(std::string_view text, Events& out) {
   if (!at_line_begin_ || !is_blank(cursor_.held())) return false;
   const auto& families = families_->families_at_line(static_cast<unsigned char>(text[0]));
   if (families.empty()) return false;
-  forward(cursor_.held().size(), out);
+  forward(read_, out);
   cursor_.reset(&families_->openers());
-  advance(1);
-  begin(families, 1, out);
+  ++read_;
+  begin(families, out);
   return true;
 }
 
@@ -200,16 +190,11 @@ void OtherCalls::follow_line(std::string_view text) {
 }
 
 // The waiting text that has been read opens a call of these families.
-void OtherCalls::begin(const std::vector<Family>& families, std::size_t opener_bytes, Events& out) {
-  begin_depth_ = read_bytes_ - opener_bytes < searched_bytes_ ? depth_ : 0;
-  judged_bytes_ = read_bytes_;
-  call_bytes_ = 0;
+void OtherCalls::begin(const std::vector<Family>& families, Events& out) {
+  begin_ = waiting_.begin();
+  judged_ = read_;
   first_call_ = calls_;
-  std::string opener;
-  for (std::size_t i = 0; opener.size() < opener_bytes; ++i) {
-    const std::string& text = waiting_[i].text;
-    opener.append(text, i == 0 ? first_byte_ : 0, opener_bytes - opener.size());
-  }
+  const std::string opener = waiting_.text(begin_, read_);
   Quotes quotes = quotes_;
   quotes.put(std::string_view(opener).substr(0, opener.find_first_not_of(kSpace)));
   quotes.expect_no_prose();
@@ -227,8 +212,7 @@ void OtherCalls::begin(const std::vector<Family>& families, std::size_t opener_b
     Reader& reader = readers_.back();
     if (way != nullptr) reader.parser->put_text(way->opener, 0, reader.events);
   }
-  const std::uint64_t token_end = waiting_[piece_bytes_ == 0 ? piece_ - 1 : piece_].token_end;
-  put_to_readers(opener, token_end, out);
+  put_to_readers(opener, waiting_.token_end_at(read_ - 1), out);
 }
 
 void OtherCalls::put_to_readers(std::string_view text, std::uint64_t token_end, Events& out) {
@@ -250,9 +234,6 @@ void OtherCalls::act(Events& out) {
         readers_.clear();
         readers_.push_back(std::move(first));
       }
-      // The audit leaves out the opener, which the output lacks.
-      const UnmarkedWay* way = families_->unmarked_way(readers_[i].family);
-      if (way != nullptr && !has_call()) call_bytes_ = way->opener.size();
       count(readers_[i], out);
       verdict = judge(readers_[i]);
     }
@@ -266,9 +247,10 @@ void OtherCalls::act(Events& out) {
     }
   }
   if (readers_.empty()) return reject(out);
-  if (read_bytes_ < most_bytes()) return;
-  judged_bytes_ = read_bytes_;
-  begin_depth_ = kMostSearches;
+  if (room() > 0) return;
+  // All of it counts as searched often enough.
+  judged_ = searched_ = read_;
+  depth_ = kMostSearches;
   reject(out);
 }
 
@@ -359,6 +341,9 @@ void OtherCalls::send(Reader& reader, Events& out) {
 // Drops the waiting text that is a call's, or markup: not what the reader gives back or holds, nor
 // that of a call which does not count yet.
 void OtherCalls::drop_read(const Reader& reader) {
+  const UnmarkedWay* way = families_->unmarked_way(reader.family);
+  // The reader got an opener first, which the output lacks.
+  const std::size_t added = way != nullptr ? way->opener.size() : 0;
   std::size_t known = 0;  // bytes of the calls that count, and of the markup between them
   for (const Events::Audited& piece : reader.events.audit()) {
     const bool is_next = piece.call >= calls_ - first_call_;
@@ -367,17 +352,19 @@ void OtherCalls::drop_read(const Reader& reader) {
     if (is_next || is_outside) break;
     known += piece.text.size();
   }
-  const std::size_t read = std::min(known - std::min(call_bytes_, known), read_bytes_);
-  take(read, [](const Piece&, std::string_view) {});
+  const Place from = waiting_.begin();
+  waiting_.take(std::min(begin_ + (known - std::min(added, known)), read_),
+                [](const WaitingText::Source&, std::string_view) {});
   quotes_.begin_line();
-  std::size_t skipped = std::exchange(call_bytes_, call_bytes_ + read), wanted = read;
   if (!options_.audit) return;
   // The reader's audit is that of the call, in place of the inner parser's.
-  decide(read, true);
+  std::size_t skipped = added + static_cast<std::size_t>(from - begin_);
+  std::size_t wanted = static_cast<std::size_t>(waiting_.begin() - from);
+  decide(wanted, true);
   for (const Events::Audited& piece : reader.events.audit()) {
-    const std::size_t begin = std::min(skipped, piece.text.size());
-    skipped -= begin;
-    const std::string_view text = std::string_view(piece.text).substr(begin, wanted);
+    const std::size_t before = std::min(skipped, piece.text.size());
+    skipped -= before;
+    const std::string_view text = std::string_view(piece.text).substr(before, wanted);
     wanted -= text.size();
     if (text.empty()) continue;
     call_audit_.push_back({piece, std::string(text)});
@@ -399,21 +386,16 @@ void OtherCalls::reject(Events& out) {
   if (has_call()) send(readers_.front(), out);
   readers_.clear();
   first_call_ = calls_;
-  if (waiting_.empty()) return;
-  // Another call may begin behind the first letter.
-  const std::string_view text = std::string_view(waiting_.front().text).substr(first_byte_);
-  const std::size_t letter = first_bytes(text, 1).size();
+  if (waiting_.is_empty()) return;
+  const std::uint8_t depth = begin_ < searched_ ? depth_ : 0;
+  searched_ = std::max(searched_, judged_);
+  depth_ = depth + 1;
   at_line_begin_ = false;
-  searched_bytes_ = std::max(searched_bytes_, judged_bytes_);
-  depth_ = begin_depth_ + 1;
-  forward(begin_depth_ == kMostSearches ? judged_bytes_ : std::min(letter, read_bytes_), out);
+  // Another call may begin after the first letter.
+  const std::string_view text = waiting_.text_at(waiting_.begin());
+  const Place after_letter = waiting_.begin() + first_bytes(text, 1).size();
+  forward(depth == kMostSearches ? judged_ : std::min(after_letter, read_), out);
   read_again();
-}
-
-// Searches the waiting text from its begin.
-void OtherCalls::read_again() {
-  read_bytes_ = judged_bytes_ = piece_ = 0;
-  piece_bytes_ = first_byte_;
 }
 
 // The output ends here, or something else than text follows.
@@ -435,34 +417,16 @@ void OtherCalls::finish_waiting(FinishReason reason, std::uint64_t token_end, Ev
   }
   is_ending_ = false;
   cursor_.reset(&families_->openers());
-  forward(read_bytes_, out);
+  forward(read_, out);
 }
 
-// Calls `use` with the first bytes of the waiting text, and removes them. They have been read.
-template <typename Use>
-void OtherCalls::take(std::size_t bytes, Use&& use) {
-  read_bytes_ -= bytes;
-  judged_bytes_ -= std::min(judged_bytes_, bytes);
-  searched_bytes_ -= std::min(searched_bytes_, bytes);
-  while (bytes > 0) {
-    const Piece& piece = waiting_.front();
-    const std::string_view text = std::string_view(piece.text).substr(first_byte_, bytes);
-    use(piece, text);
-    bytes -= text.size();
-    first_byte_ += text.size();
-    if (first_byte_ < piece.text.size()) break;
-    waiting_.pop_front();
-    first_byte_ = 0;
-    --piece_;
-  }
-}
-
-void OtherCalls::forward(std::size_t bytes, Events& out) {
-  decide(bytes, false);
-  take(bytes, [&](const Piece& piece, std::string_view text) {
+// Passes on the waiting text before `to`.
+void OtherCalls::forward(Place to, Events& out) {
+  waiting_.take(to, [&](const WaitingText::Source& source, std::string_view text) {
+    decide(text.size(), false);
     follow_line(text);
     quotes_.put(text);
-    out.add_text(piece.kind, -1, text, piece.token_end, piece.reason);
+    out.add_text(source.kind, -1, text, source.token_end, source.reason);
   });
 }
 
@@ -508,12 +472,6 @@ void OtherCalls::pass_audit(const Events& in, Events& out) {
   }
 }
 
-void OtherCalls::Piece::visit(Archive& archive) {
-  archive.choice(kind, EventKind::call_text);
-  archive.literal(reason);
-  archive(text, token_end);
-}
-
 void OtherCalls::visit(Archive& archive) {
   archive.same("choice of options", kOtherCalls, families_->fingerprint());
   ParserFilter::visit(archive);
@@ -521,8 +479,8 @@ void OtherCalls::visit(Archive& archive) {
   cursor_.visit(archive);
   archive.scratch(is_ending_);
   archive(quotes_, is_quoted_);
-  archive(at_line_begin_, waiting_, first_byte_, piece_, piece_bytes_, read_bytes_, judged_bytes_);
-  archive(searched_bytes_, depth_, begin_depth_, call_bytes_, first_call_, calls_, own_calls_);
+  archive(at_line_begin_, waiting_, read_, judged_, searched_, depth_, begin_);
+  archive(first_call_, calls_, own_calls_);
   archive(audit_, call_audit_, decisions_);
   std::size_t readers = readers_.size();
   archive(readers);
@@ -548,22 +506,12 @@ void OtherCalls::visit(Archive& archive) {
 
 // Whether an output can lead to this state.
 bool OtherCalls::is_sound() const {
-  std::size_t bytes = 0;
-  for (std::size_t i = 0; i < waiting_.size(); ++i) {
-    if (waiting_[i].text.empty()) return false;
-    if (i < piece_) bytes += waiting_[i].text.size();
-  }
-  if (piece_ > waiting_.size() || first_byte_ > 0) {
-    if (waiting_.empty() || piece_ > waiting_.size()) return false;
-    if (first_byte_ >= waiting_.front().text.size()) return false;
-  }
-  if (piece_ == waiting_.size() ? piece_bytes_ > 0 : piece_bytes_ >= waiting_[piece_].text.size())
-    return false;
-  if (bytes + piece_bytes_ != first_byte_ + read_bytes_) return false;
-  if (judged_bytes_ > read_bytes_ || read_bytes_ > most_bytes()) return false;
+  if (read_ < waiting_.begin() || read_ > waiting_.end() || judged_ > read_) return false;
+  const Place read = read_ - waiting_.begin();
+  if (read > options_.limits.max_held_bytes + 1) return false;
   // The cursor holds text that waits, and none while readers have it.
-  if (cursor_.held().size() > (readers_.empty() ? read_bytes_ : 0)) return false;
-  if (!readers_.empty() && read_bytes_ == 0 && !has_call()) return false;
+  if (cursor_.held().size() > (readers_.empty() ? read : 0)) return false;
+  if (!readers_.empty() && (begin_ > waiting_.begin() || (read == 0 && !has_call()))) return false;
   if (first_call_ > calls_ || first_call_ < 0 || calls_ > CallWriter::Place::kMostCalls)
     return false;
   if (has_call() && readers_.size() != 1) return false;

@@ -18,6 +18,7 @@
 // is an example (parser/quotes.h).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -28,6 +29,7 @@
 
 #include "filter/named_start.h"
 #include "filter/parser_filter.h"
+#include "filter/waiting_text.h"
 #include "format/other_families.h"
 #include "parser/quotes.h"
 #include "text/archive.h"
@@ -56,16 +58,8 @@ class OtherCalls final : public ParserFilter {
 
  private:
   using Family = OtherFamilies::Index;
+  using Place = WaitingText::Place;
 
-  /// Text of the inner parser that waits, as it came.
-  struct Piece {
-    EventKind kind = EventKind::content;
-    const char* reason = "";
-    std::string text = {};
-    std::uint64_t token_end = 0;
-
-    void visit(Archive& archive);
-  };
   /// A parser that reads the waiting text.
   struct Reader {
     Family family = 0;
@@ -92,14 +86,16 @@ class OtherCalls final : public ParserFilter {
   void pass(const Events& in, std::uint64_t token_end, Events& out) override;
   void pass_event(const Event& event, const Events& in, Events& out);
   bool is_plain(std::string_view text) const;
-  std::string_view next_text() const;
-  void advance(std::size_t bytes);
   bool has_call() const { return calls_ > first_call_; }
-  std::size_t most_bytes() const { return options_.limits.max_held_bytes + 1; }
+  /// How much more the readers may read.
+  std::size_t room() const {
+    const std::size_t most = options_.limits.max_held_bytes + 1;
+    return most - std::min(most, static_cast<std::size_t>(read_ - waiting_.begin()));
+  }
   void search_all(Events& out);
   void search(std::string_view text, Events& out);
   bool begin_at_line(std::string_view text, Events& out);
-  void begin(const std::vector<Family>& families, std::size_t opener_bytes, Events& out);
+  void begin(const std::vector<Family>& families, Events& out);
   void put_to_readers(std::string_view text, std::uint64_t token_end, Events& out);
   void act(Events& out);
   Verdict judge(Reader& reader) const;
@@ -109,10 +105,8 @@ class OtherCalls final : public ParserFilter {
   void end_reading(Events& out);
   void reject(Events& out);
   void finish_waiting(FinishReason reason, std::uint64_t token_end, Events& out);
-  void forward(std::size_t bytes, Events& out);
-  template <typename Use>
-  void take(std::size_t bytes, Use&& use);
-  void read_again();
+  void forward(Place to, Events& out);
+  void read_again() { read_ = judged_ = waiting_.begin(); }
   void decide(std::size_t bytes, bool is_call);
   void follow_line(std::string_view text);
   void pass_audit(const Events& in, Events& out);
@@ -127,17 +121,13 @@ class OtherCalls final : public ParserFilter {
   Quotes quotes_;                        // of the text that was passed on
   bool is_quoted_ = false;               // what the readers read
   bool is_ending_ = false;               // no text follows
-  std::deque<Piece> waiting_;            // text that is not passed on
-  std::size_t first_byte_ = 0;           // of the first piece
-  std::size_t piece_ = 0;                // the piece that is read next,
-  std::size_t piece_bytes_ = 0;          // where in it,
-  std::size_t read_bytes_ = 0;           // and what has been read of all pieces
-  std::size_t judged_bytes_ = 0;         // and up to the last byte that can end a call
-  std::size_t searched_bytes_ = 0;       // of what waits: searched before,
+  WaitingText waiting_;                  // text that is not passed on
+  Place read_ = 0;                       // what is read next
+  Place judged_ = 0;                     // after the last byte that was read and can end a call
+  Place searched_ = 0;                   // the end of what was searched before,
   std::uint8_t depth_ = 0;               // and how often
-  std::vector<Reader> readers_;          // of the waiting text, from its begin
-  std::uint8_t begin_depth_ = 0;         // where that text begins
-  std::size_t call_bytes_ = 0;           // of the calls that the one reader has read; for the audit
+  std::vector<Reader> readers_;          // of the waiting text,
+  Place begin_ = 0;                      // and where they began
   std::int32_t first_call_ = 0;          // of the reader
   std::int32_t calls_ = 0;               // that have begun, of all families
   std::vector<std::int32_t> own_calls_;  // the number of each call of the inner parser

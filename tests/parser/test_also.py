@@ -141,6 +141,18 @@ def test_long_text_without_a_call_is_given_up() -> None:
     assert message.content == text + "y"
 
 
+@pytest.mark.parametrize("size", [1, 5, 40])
+def test_what_is_held_follows_what_was_emitted(size: int) -> None:
+    text = "Write <function=f, or <function=get_weather> and <parameter=city>: these are tags."
+    parser = unspool.Parser("hermes", TOOLS, also="any")
+    emitted = ""
+    for begin in range(0, len(text), size):
+        for delta in parser.parse_chunk(text[begin : begin + size]):
+            emitted += delta.text
+        assert emitted.encode() + parser.held[0] == text[: begin + size].encode()
+    assert "<function=f," in emitted
+
+
 @pytest.mark.parametrize(
     ("also", "error", "words"),
     [
