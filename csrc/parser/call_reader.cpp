@@ -1,9 +1,9 @@
 // The beginning of a call and its content; call_reader_end.cpp handles its ends.
 //
 // One order holds everywhere: what the body says during a put (name, arguments, end) comes through
-// CallSink while the put runs; the text of the put is accounted for after it, in `on_body`. So
-// `is_announced_` remembers whether a call was open at any time of the put: only then is its text
-// the call's.
+// CallSink while the put runs; the text of the put is accounted for after it, in `on_body`. So that
+// gets the last call that had ended before the put: the text is a call's only if there is a later
+// one.
 #include "parser/call_reader.h"
 
 #include <algorithm>
@@ -276,7 +276,7 @@ void CallReader::on_name_end(const MarkerCursor::Found& match) {
   core_.trial.has_call_markup = role == Role::name_close && !has_space(trim(name_));
   const auto* parameters = core_.call().body_as<ParametersSlot>();
   // One marker both ends the name and opens the first parameter: `get_weather<arg_key>`.
-  in_parameter_ = parameters != nullptr && parameters->open.has(match.text);
+  const bool in_parameter = parameters != nullptr && parameters->open.has(match.text);
   if (role != Role::name_close) {
     core_.raw.resize(core_.raw.size() - match.text.size());  // the closer is not the call's
   }
@@ -286,7 +286,7 @@ void CallReader::on_name_end(const MarkerCursor::Found& match) {
     core_.trial.outcome = Outcome::empty;
     return;
   }
-  if (!name_call()) {
+  if (!name_call(false, in_parameter)) {
     if (role != Role::name_close && core_.trial.outcome == Outcome::open) on_malformed_end(match);
     return;
   }
@@ -317,7 +317,7 @@ void CallReader::on_name_cut(const MarkerCursor::Found& match) {
 }
 
 // The name has been read: announces the call, or reports it as malformed.
-bool CallReader::name_call(bool is_again) {
+bool CallReader::name_call(bool is_again, bool in_parameter) {
   CallName read = read_call_name(core_.call(), name_, tools());
   if (!read.is_name && core_.options().repair && !read.inside.empty()) {
     read.name = read.inside;
@@ -329,7 +329,7 @@ bool CallReader::name_call(bool is_again) {
     return false;
   }
   // First: it resets what `begin_call` sets.
-  make_call_body(read.name, std::exchange(in_parameter_, false));
+  make_call_body(read.name, in_parameter);
   if (!begin_call(read.name, is_again ? std::string() : read.id)) {
     on_failure("the tool is not one of the request's", {});
     return false;
@@ -343,12 +343,12 @@ bool CallReader::begin_call(std::string_view name, std::string_view id) {
   const ToolSchemas* const offered = core_.tools();
   const ToolSchema* schema = offered != nullptr ? offered->find(name) : nullptr;
   // A bare object looks like a call by chance; only a known name makes it one.
-  const bool must_know = (follows_fault_ && offered != nullptr) || known == KnownTools::required ||
-                         (known == KnownTools::if_given && offered != nullptr);
+  const bool must_know =
+      known == KnownTools::required ||
+      (offered != nullptr && (known == KnownTools::if_given || begun_ == Begun::after_fault));
   // A list that has begun with a call is a list of calls.
-  if (must_know && !has_called_ && schema == nullptr) return false;
+  if (must_know && !has_called() && schema == nullptr) return false;
   if (!is_call_name(name, offered)) return false;
-  has_called_ = is_announced_ = true;
   at_.has_mention = false;
   section_is_malformed_ = false;
   core_.drop_space();
@@ -357,8 +357,8 @@ bool CallReader::begin_call(std::string_view name, std::string_view id) {
   // nor within a line, where a tag is quoted with its name.
   const bool is_tagged =
       core_.call().is(BodyKind::xml_parameters) || core_.call().is(BodyKind::xml_elements);
-  awaits_body_ = is_tagged && core_.trial.is_amid_text();
-  if (!core_.waits_for_more() && !awaits_body_) core_.settle_trial();
+  begun_ = is_tagged && core_.trial.is_amid_text() ? Begun::name : Begun::call;
+  if (!core_.waits_for_more() && !awaits_body()) core_.settle_trial();
   if (core_.trial.is_on()) core_.trial.call_at = core_.trial.input().size();
   // Before the text: events of a call come after its announcement.
   core_.calls.begin(name, id, schema, core_.token_end, core_.events());
@@ -378,16 +378,15 @@ bool CallReader::begin_call(std::string_view name, std::string_view id) {
 }
 
 std::size_t CallReader::read_body(std::string_view text) {
-  if (answer_) [[unlikely]] {
+  if (const Answer* const held = answer()) [[unlikely]] {
     // Up to the limit, whatever the chunks.
     const std::size_t limit = core_.options().limits.max_held_bytes;
-    text = first_bytes(text, limit + 1 - std::min(answer_->text.size(), limit));
+    text = first_bytes(text, limit + 1 - std::min(held->text.size(), limit));
     return hold({text}) ? text.size() : 0;
   }
   const MarkerCursor::Found closer = find_reasoning_closer({text});
   text = text.substr(0, closer.consumed);
-  is_announced_ = core_.calls.is_open();
-  if (!is_announced_) {
+  if (!core_.calls.is_open()) {
     const std::size_t limit = core_.options().limits.max_held_bytes;
     // An unannounced call holds all its bytes, so its length has to be bounded.
     text = first_bytes(text, limit - std::min(core_.raw.size(), limit));
@@ -398,23 +397,24 @@ std::size_t CallReader::read_body(std::string_view text) {
   }
   // The body marks places relative to this put.
   if (core_.labels) core_.labels->marks().begin_put(body_bytes());
+  const std::int32_t ended_calls = last_ended_call();
   const BodyResult result = body_->put(text, *this);
   if (core_.options().repair) look_for_closer(text.substr(0, result.consumed));
-  on_body(result, text);
+  on_body(result, text, ended_calls);
   if (closer.marker != nullptr && result.status == ScanStatus::more) hold_answer();
   return result.consumed;
 }
 
 bool CallReader::read_token_in_body(Symbol symbol, std::string_view literal) {
-  if (answer_) [[unlikely]] {
+  if (answer() != nullptr) [[unlikely]] {
     return hold({literal, symbol});
   }
   const MarkerCursor::Found closer = find_reasoning_closer({literal, symbol});
-  is_announced_ = core_.calls.is_open();
+  const std::int32_t ended_calls = last_ended_call();
   if (core_.labels) core_.labels->marks().begin_put(body_bytes());
   const BodyResult result = body_->put_token(symbol, literal, *this);
   if (core_.options().repair) look_for_closer(literal);
-  on_body(result, literal);
+  on_body(result, literal, ended_calls);
   // The body ended within the token: the rest follows what was read again.
   if (result.consumed > 0 && result.consumed < literal.size())
     read_again(literal.substr(result.consumed));
@@ -423,12 +423,14 @@ bool CallReader::read_token_in_body(Symbol symbol, std::string_view literal) {
   return result.consumed > 0 || core_.trial.outcome != Outcome::open;
 }
 
-void CallReader::on_body(const BodyResult& result, std::string_view text) {
+void CallReader::on_body(const BodyResult& result, std::string_view text,
+                         std::int32_t ended_calls) {
+  const bool is_announced = core_.calls.index() > ended_calls;
   // In a list, another call follows or its bracket.
   if (result.status != ScanStatus::done) core_.calls.settle_end(core_.token_end, core_.events());
   const std::string_view read = text.substr(0, result.consumed);
   const bool keeps_text = core_.keeps_call_text();
-  if (is_announced_ && !keeps_text && result.status == ScanStatus::more) {  // most input
+  if (is_announced && !keeps_text && result.status == ScanStatus::more) {  // most input
     pending_text_.clear();  // of the time when a prompt's bytes had no fate
     core_.raw.clear();
     opener_bytes_ = 0;
@@ -440,7 +442,7 @@ void CallReader::on_body(const BodyResult& result, std::string_view text) {
   } else {
     unread.put(result.unread);
   }
-  if (is_announced_) {
+  if (is_announced) {
     // Text that the body gives back is not the call's; it is read again in the region that follows.
     // It may have been kept until all of the prompt's bytes had a fate.
     keeps_text ? put_body_text(result, read, unread.size()) : pending_text_.clear();
@@ -464,15 +466,15 @@ void CallReader::on_body(const BodyResult& result, std::string_view text) {
 
 // The reasoning's closer, and the text up to it; without one, all of the text.
 MarkerCursor::Found CallReader::find_reasoning_closer(const Letter& run) {
-  MarkerCursor::Found found{nullptr, 0, {}};
+  MarkerCursor* const cursor = sought_closer();
   // Also before the call is certain: that may come within the text.
-  if (at_.reasoning_is_cut && !has_reasoning_closer_) {
+  if (at_.reasoning_is_cut && cursor != nullptr) {
     const auto drop = [](std::string_view) {};
+    MarkerCursor::Found found{nullptr, 0, {}};
     while (found.consumed < run.text.size()) {
       const std::string_view text = run.text.substr(found.consumed);
       const std::size_t before = found.consumed;
-      found = run.symbol == 0 ? reasoning_closer_.put(text, drop)
-                              : reasoning_closer_.put_token(run.symbol, text, drop);
+      found = run.symbol == 0 ? cursor->put(text, drop) : cursor->put_token(run.symbol, text, drop);
       found.consumed += before;
       if (found.marker == nullptr) break;
       if (static_cast<Role>(found.marker->role) == Role::reasoning_close) return found;
@@ -483,17 +485,17 @@ MarkerCursor::Found CallReader::find_reasoning_closer(const Letter& run) {
 
 void CallReader::hold_answer() {
   if (at_.state != State::body || !may_hold_answer()) return;
-  has_reasoning_closer_ = true;
-  answer_ = std::make_unique<Answer>();
+  reasoning_closer_.emplace<ClonedPtr<Answer>>(std::make_unique<Answer>());
 }
 
 // Whether the text is held; otherwise it is known now where it belongs.
 bool CallReader::hold(const Letter& run) {
   const BodyResult result = put_in_copy(run);
-  const std::size_t size = answer_->text.size() + run.text.size();
+  Letters& held = answer()->text;
+  const std::size_t size = held.size() + run.text.size();
   const bool is_too_long = size > core_.options().limits.max_held_bytes;
   if (result.status == ScanStatus::more && !is_too_long) {
-    answer_->text.put(run);
+    held.put(run);
     return true;
   }
   result.status == ScanStatus::failed ? read_answer() : read_answer_in_call();
@@ -502,8 +504,8 @@ bool CallReader::hold(const Letter& run) {
 
 BodyResult CallReader::put_in_copy(const Letter& run) {
   NoSink sink(tools());
-  const Letters& held = answer_->text;
-  CallBody& copy = answer_->copy;
+  const Letters& held = answer()->text;
+  CallBody& copy = answer()->copy;
   const auto put = [&](const Letter& letter) {
     return letter.symbol == 0 ? copy->put(letter.text, sink)
                               : copy->put_token(letter.symbol, letter.text, sink);
@@ -516,19 +518,25 @@ BodyResult CallReader::put_in_copy(const Letter& run) {
   return put(run);
 }
 
+// What is held, which is held no more.
+ClonedPtr<CallReader::Answer> CallReader::take_answer() {
+  auto* const held = std::get_if<ClonedPtr<Answer>>(&reasoning_closer_);
+  return held != nullptr ? std::exchange(*held, nullptr) : nullptr;
+}
+
 void CallReader::read_answer_in_call() {
-  if (const auto answer = std::exchange(answer_, nullptr)) parser_.read_again(answer->text);
+  if (const auto held = take_answer()) parser_.read_again(held->text);
 }
 
 // The call was a rehearsal that was cut off: it ends at the reasoning's closer. What its body holds
 // may be other calls, and the closer too.
 void CallReader::read_answer() {
-  const auto answer = std::exchange(answer_, nullptr);
+  const auto held = take_answer();
   if (body_->is_undecided()) decide_body();
   // A call in the body's text holds the closer.
-  if (answer_) return answer_->text.put(answer->text);
+  if (Answer* const later = answer()) return later->text.put(held->text);
   if (at_.state == State::body) end_at_reasoning_closer();
-  parser_.read_again(answer->text);
+  parser_.read_again(held->text);
 }
 
 void CallReader::end_at_reasoning_closer() {
@@ -544,10 +552,10 @@ void CallReader::end_at_reasoning_closer() {
 }
 
 bool CallReader::decide(FinishReason reason) {
-  if (answer_) {
+  if (Answer* const held = answer()) {
     NoSink sink(tools());
     put_in_copy({});
-    CallBody& copy = answer_->copy;
+    CallBody& copy = held->copy;
     const bool is_whole =
         (copy->is_undecided() && copy->decide(false, sink).status == ScanStatus::done) ||
         copy->may_end_here(sink);
@@ -560,19 +568,22 @@ bool CallReader::decide(FinishReason reason) {
 }
 
 void CallReader::decide_body() {
-  is_announced_ = core_.calls.is_open();
+  const std::int32_t ended_calls = last_ended_call();
   if (core_.labels) core_.labels->marks().begin_put(body_bytes());
-  on_body(body_->decide(core_.echo.begins(pending_text_), *this), {});
+  on_body(body_->decide(core_.echo.begins(pending_text_), *this), {}, ended_calls);
 }
 
 // A string that the output cuts off, and that holds the closer, has lost its own quote.
 void CallReader::look_for_closer(std::string_view text) {
   const std::vector<std::string>& closers = core_.call().close.texts;
-  if (closers.empty() || holds_closer_ || core_.call().is(BodyKind::xml_parameters)) return;
+  if (closers.empty() || holds_closer() || core_.call().is(BodyKind::xml_parameters)) return;
   const std::string_view closer = closers.front();
   std::string read(closer.substr(0, closer_read_));
   read += text;
-  holds_closer_ = read.find(closer) != std::string::npos;
+  if (read.find(closer) != std::string::npos) {
+    closer_read_ = closer.size();
+    return;
+  }
   closer_read_ = std::min(closer.size() - 1, read.size());
   while (!read.ends_with(closer.substr(0, closer_read_))) --closer_read_;
 }
@@ -625,10 +636,10 @@ void CallReader::put_body_text(const BodyResult& result, std::string_view read,
 }
 
 Rest CallReader::rest() const {
-  if (!core_.calls.is_open() || core_.keeps_call_text() || answer_) return {};
+  if (!core_.calls.is_open() || core_.keeps_call_text() || answer() != nullptr) return {};
   const BodyRest body = body_->rest();
   Rest rest = core_.calls.rest(body.stops);
-  if (may_hold_answer()) rest.stops |= reasoning_closer_.stops();
+  if (may_hold_answer()) rest.stops |= sought_closer()->stops();
   rest.escapes = body.escapes;
   rest.holds_line_break = body.holds_line_break;
   return rest;
@@ -646,7 +657,7 @@ void CallReader::add_held(Held& out, bool as_text) const {
     core_.calls.add_held(out);
     body_->add_held(out);
   }
-  if (answer_) out.add(HeldReason::call, answer_->text.text());
+  if (const Answer* const held = answer()) out.add(HeldReason::call, held->text.text());
 }
 
 }  // namespace unspool

@@ -25,6 +25,8 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "body/body.h"
 #include "parser/call_body.h"
@@ -39,50 +41,53 @@ namespace unspool {
 /// The state of a call's reader between letters; a copy of the parser copies all of it.
 class CallReaderState {
  protected:
-  std::size_t opener_ = 0;        // index into Format::openers()
-  std::size_t opener_bytes_ = 0;  // length of the opener in the raw text
-  CallBody body_;
-  std::uint8_t body_call_ = 0;  // the kind of call that the body reads
-  std::uint16_t repairs_ = 0;   // of the markup around the body
-  bool in_parameter_ = false;   // the marker that ended the name opened a parameter
-  bool has_called_ = false;     // the body has begun a call
-  bool is_announced_ = false;   // a call is open, or began during the body's last step
-  bool awaits_body_ = false;    // only its name has come, which may be a mention
-  bool has_closer_ = false;
-  bool malformed_is_empty_ = true;
-  bool section_is_malformed_ = false;
-  bool follows_fault_ = false;   // the list goes on after a faulty call
-  bool holds_closer_ = false;    // the body has the text of the call's closer in it
-  std::size_t closer_read_ = 0;  // how much of one the body ends with
-  const char* problem_ = "";
-  std::string name_;
-  std::string pending_text_;  // read by the body, but possibly not the call's
-  // A call that has cut the reasoning may be a rehearsal. If the reasoning's closer comes in it,
-  // what follows is held until a copy of the body has read whether the call ends.
-  MarkerCursor reasoning_closer_;
-  bool has_reasoning_closer_ = false;  // it has come in this call
+  /// How far the body's calls have come.
+  enum class Begun : std::uint8_t {
+    none,
+    after_fault,  // none, but the list goes on after a faulty call
+    name,         // a call is announced that may be a mention until its body comes
+    call,
+  };
+  /// Text after the reasoning's closer.
   struct Answer {
     Letters text;
-    CallBody copy;
+    CallBody copy;  // has read the text
 
     void visit(Archive& archive) {
       archive(text);
       archive.given(copy);  // made again from the body
     }
   };
-  ClonedPtr<Answer> answer_;  // null: nothing is held
+
+  std::size_t opener_ = 0;        // index into Format::openers()
+  std::size_t opener_bytes_ = 0;  // length of the opener in the raw text
+  CallBody body_;
+  std::uint8_t body_call_ = 0;  // the kind of call that the body reads
+  Begun begun_ = Begun::none;
+  std::uint16_t repairs_ = 0;  // of the markup around the body
+  bool has_closer_ = false;    // calls of the kind that was read last have one
+  bool malformed_is_empty_ = true;
+  bool section_is_malformed_ = false;
+  std::size_t closer_read_ = 0;  // how much of it the body ends with; all: the body has held it
+  const char* problem_ = "";
+  std::string name_;
+  std::string pending_text_;  // read by the body, but possibly not the call's
+  // A call that has cut the reasoning may be a rehearsal. Its closer is looked for in the call. If
+  // it comes, what follows is held until a copy of the body has read whether the call ends; null:
+  // the call did not end there, and nothing is held.
+  std::variant<MarkerCursor, ClonedPtr<Answer>> reasoning_closer_;
 };
 
 class CallReader : RegionReader, CallSink, CallReaderState {
  public:
   CallReader(ParserCore& core, Dispatcher& parser) : RegionReader(core, parser) {
-    reasoning_closer_.reset(&core.markers().reasoning);
+    seek_reasoning_closer();
   }
   /// A copy for a copy of the parser.
   CallReader(const CallReader& other, ParserCore& core, Dispatcher& parser)
       : RegionReader(core, parser), CallReaderState(other) {
     body_->link(core.marks());
-    if (answer_) answer_->copy.reset();  // made again from the body
+    if (Answer* const held = answer()) held->copy.reset();  // made again from the body
   }
 
   // The beginnings of a call:
@@ -124,7 +129,9 @@ class CallReader : RegionReader, CallSink, CallReaderState {
   /// What follows the reasoning's closer is the call's.
   void read_answer_in_call();
   /// Text has passed by the body.
-  void pass_over() { reasoning_closer_.restart(); }
+  void pass_over() {
+    if (MarkerCursor* const cursor = sought_closer()) cursor->restart();
+  }
   /// Ends a call that waits for its closer. Text before the closer makes it malformed; without a
   /// closer, the call is complete, and the text is content.
   void settle_end(bool is_closed);
@@ -143,14 +150,14 @@ class CallReader : RegionReader, CallSink, CallReaderState {
   /// Whether the kind of call that was read last has a closer.
   bool has_closer() const { return has_closer_; }
   /// Whether nothing but the name has come of the call.
-  bool awaits_body() const { return awaits_body_; }
+  bool awaits_body() const { return begun_ == Begun::name; }
   /// The text after the opener.
   std::string_view after_opener() const {
     return std::string_view(core_.raw).substr(opener_bytes_);
   }
   std::size_t pending_bytes() const {
     return (may_pend() ? pending_text_.size() : core_.raw.size()) +
-           (answer_ ? answer_->text.size() : 0);
+           (answer() != nullptr ? answer()->text.size() : 0);
   }
   Rest rest() const;
   void add_held(Held& out, bool as_text) const;
@@ -184,9 +191,9 @@ class CallReader : RegionReader, CallSink, CallReaderState {
 
   /// What follows the name is a call's body, so the opener was no mention.
   void settle_body() {
-    if (!awaits_body_) [[likely]]
+    if (!awaits_body()) [[likely]]
       return;
-    awaits_body_ = false;
+    begun_ = Begun::call;
     if (!core_.waits_for_more()) core_.settle_trial();
   }
 
@@ -196,21 +203,45 @@ class CallReader : RegionReader, CallSink, CallReaderState {
   bool may_end_at_brace(std::string_view text) const;
   void make_call_body(std::string_view name, bool in_parameter) {
     body_call_ = at_.call;
-    has_called_ = follows_fault_ = holds_closer_ = has_reasoning_closer_ = false;
-    reasoning_closer_.reset(&core_.markers().reasoning);
+    begun_ = Begun::none;
+    seek_reasoning_closer();
     closer_read_ = 0;
     build_body(name, in_parameter);
   }
   void build_body(std::string_view name, bool in_parameter);
-  bool name_call(bool is_again = false);
+  bool name_call(bool is_again = false, bool in_parameter = false);
   void on_name_cut(const MarkerCursor::Found& match);
-  void on_body(const BodyResult& result, std::string_view text);
+  void on_body(const BodyResult& result, std::string_view text, std::int32_t ended_calls);
   void put_text(std::string_view text);
   void label_name(std::string_view name);
   std::size_t body_bytes() const;
   void look_for_closer(std::string_view text);
+  bool holds_closer() const {
+    const std::vector<std::string>& closers = core_.call().close.texts;
+    return !closers.empty() && closer_read_ == closers.front().size();
+  }
+  bool has_called() const { return begun_ >= Begun::name; }
+  /// The last call that has ended; a call with a higher index is open or begins from now on.
+  std::int32_t last_ended_call() const {
+    return core_.calls.index() - (core_.calls.is_open() ? 1 : 0);
+  }
+  void seek_reasoning_closer() {
+    reasoning_closer_.emplace<MarkerCursor>().reset(&core_.markers().reasoning);
+  }
+  /// Null if the closer has come in this call.
+  MarkerCursor* sought_closer() { return std::get_if<MarkerCursor>(&reasoning_closer_); }
+  const MarkerCursor* sought_closer() const {
+    return std::get_if<MarkerCursor>(&reasoning_closer_);
+  }
+  /// Null if nothing is held.
+  Answer* answer() {
+    auto* const held = std::get_if<ClonedPtr<Answer>>(&reasoning_closer_);
+    return held != nullptr ? held->get() : nullptr;
+  }
+  const Answer* answer() const { return const_cast<CallReader*>(this)->answer(); }
+  ClonedPtr<Answer> take_answer();
   bool may_hold_answer() const {
-    return at_.reasoning_is_cut && !has_reasoning_closer_ && !core_.trial.is_on() &&
+    return at_.reasoning_is_cut && sought_closer() != nullptr && !core_.trial.is_on() &&
            core_.calls.is_open();
   }
   MarkerCursor::Found find_reasoning_closer(const Letter& run);

@@ -74,7 +74,7 @@ void CallReader::settle_end(bool is_closed) {
 // The call is malformed. Text that no marker identified as a call is content; the rest is reported.
 void CallReader::on_failure(const char* problem, const Letters& unread) {
   // Calls before it in the reasoning wait for more: this one is text.
-  if (core_.has_rehearsed() && !core_.calls.is_open() && !has_called_) {
+  if (core_.has_rehearsed() && !core_.calls.is_open() && !has_called()) {
     body_.reset();
     core_.release_raw();
     return parser_.read_again(unread);
@@ -86,7 +86,7 @@ void CallReader::on_failure(const char* problem, const Letters& unread) {
   }
   if (core_.is_in_empty_section() && !core_.is_rehearsing()) return core_.trial.fail(problem);
   if (!core_.is_quoting() && !core_.is_rehearsing()) core_.settle_trial();
-  if (!core_.calls.is_open() && core_.call().is_tentative() && !has_called_ && !follows_fault_ &&
+  if (!core_.calls.is_open() && core_.call().is_tentative() && begun_ == Begun::none &&
       at_.state != State::malformed) {
     body_.reset();
     const int other = next_bare();
@@ -129,14 +129,14 @@ int CallReader::next_bare() const {
 bool CallReader::was_mention() const {
   const Trial& trial = core_.trial;
   if (!trial.is_on() || at_.state == State::malformed) return false;
-  if (awaits_body_) return true;
+  if (awaits_body()) return true;
   // Reasoning may mention whatever it likes; only an announced call is more.
-  if (core_.is_rehearsing()) return !core_.calls.is_open() && !has_called_;
+  if (core_.is_rehearsing()) return !core_.calls.is_open() && !has_called();
   if (core_.is_quoting())
     return !core_.calls.is_open() && !(core_.call().is_tentative() && next_bare() >= 0);
   if (core_.call().is_tentative()) return trial.is_amid_text() || !core_.is_in_empty_section();
   // Parts of a call follow the opener, so it was not prose about one.
-  if (has_called_ || trial.has_call_markup) return false;
+  if (has_called() || trial.has_call_markup) return false;
   if (trial.start().place.state != State::reasoning && !trial.is_amid_line) return false;
   const std::string_view after = trim(after_opener());
   // After the opener comes a word: prose. A brace or a tag would be a broken call.
@@ -214,7 +214,7 @@ void CallReader::begin_next(std::size_t at) {
   const bool is_whole = malformed_is_empty_ && body_->may_end_here(*this);
   if (core_.calls.is_open()) end_call(is_whole ? CallStatus::complete : CallStatus::malformed);
   make_call_body({}, false);
-  follows_fault_ = true;
+  begun_ = Begun::after_fault;
   opener_bytes_ = 0;
   body_->put("[", *this);
   core_.enter(State::body);
@@ -263,10 +263,11 @@ void CallReader::on_malformed_end(const MarkerCursor::Found& match) {
 
 void CallReader::reset() {
   body_.reset();
-  answer_.reset();
+  take_answer();
   name_.clear();
   opener_bytes_ = 0;
-  has_called_ = awaits_body_ = section_is_malformed_ = false;
+  begun_ = Begun::none;
+  section_is_malformed_ = false;
   pending_text_.clear();
 }
 
@@ -315,7 +316,7 @@ void CallReader::finish_body(FinishReason reason) {
     ends = stopped && body_->may_end_here(*this);
     // `complete` closes strings and brackets that the cut left open. A body that may end here needs
     // none. One that took the closer as text has lost a quote, if the model ended by itself.
-    ends || (holds_closer_ && stopped) ? body_->end(*this) : body_->complete(*this);
+    ends || (holds_closer() && stopped) ? body_->end(*this) : body_->complete(*this);
   } else {
     // A body holds bytes that more input would have decided, such as the last digits of a number.
     body_->end(*this);
@@ -333,7 +334,7 @@ void CallReader::finish_body(FinishReason reason) {
 void CallReader::finish_unannounced() {
   if (core_.is_in_empty_section())
     return core_.trial.fail("the output ends before the tool's name");
-  if (core_.call().is_tentative() && !has_called_) {
+  if (core_.call().is_tentative() && !has_called()) {
     body_.reset();
     return core_.release_raw();
   }

@@ -146,15 +146,16 @@ void ParserCore::visit(Archive& archive) {
 
 void CallReader::visit(Archive& archive) {
   archive.given(parser_);
-  archive(opener_, opener_bytes_, repairs_, in_parameter_, has_called_, is_announced_,
-          awaits_body_);
-  archive(has_closer_, malformed_is_empty_, section_is_malformed_, follows_fault_, holds_closer_,
-          closer_read_, name_, pending_text_, body_call_);
-  archive(has_reasoning_closer_, answer_);
-  archive.expect(!answer_ || (at_.state == State::body && core_.program().reasoning));
-  if (!body_.is_begun() || archive.is_reading())
-    reasoning_closer_.reset(&core_.markers().reasoning);
-  reasoning_closer_.visit(archive);
+  archive.choice(begun_, Begun::call);
+  archive(opener_, opener_bytes_, repairs_, has_closer_, malformed_is_empty_);
+  archive(section_is_malformed_, closer_read_, name_, pending_text_, body_call_);
+  if (!body_.is_begun()) seek_reasoning_closer();
+  bool is_sought = sought_closer() != nullptr;
+  archive(is_sought);
+  if (archive.is_reading())
+    is_sought ? seek_reasoning_closer() : void(reasoning_closer_.emplace<1>());
+  std::visit([&](auto& closer) { archive(closer); }, reasoning_closer_);
+  archive.expect(answer() == nullptr || (at_.state == State::body && core_.program().reasoning));
   archive.literal(problem_);
   const std::size_t openers = core_.format().openers().size();
   archive.expect(opener_ < std::max<std::size_t>(openers, 1));
