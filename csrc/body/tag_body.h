@@ -43,7 +43,20 @@ class TagBody : public Body {
         mends_(options.repairs),
         marks_(options.marks) {}
 
+  /// Reads a run of text that changes no state, or a token; returns how many bytes.
+  virtual std::size_t read_some(const Letter& run) = 0;
+  virtual bool is_done() const = 0;
   bool has_failed() const { return *problem_ != '\0'; }
+
+  /// Reads text that turned out to mean something else. What is left at the call's end stays
+  /// unread.
+  void read_again(const Letters& letters) {
+    std::size_t i = 0;
+    read_ -= static_cast<std::int64_t>(letters.size());
+    while (i < letters.size() && !is_done() && !has_failed()) i += read_some(letters.at(i));
+    read_ += static_cast<std::int64_t>(letters.size() - i);
+    unread_.put(letters.from(i));
+  }
 
   BodyResult finish_put(std::size_t consumed, bool is_done, CallSink& sink) {
     sink.put_written(out_);

@@ -354,9 +354,7 @@ bool ValueReader::in_string() const {
 void ValueReader::add_held(Held& out) const {
   out.add(HeldReason::value, held_);
   out.add(HeldReason::separator, pending_);
-  if (in_word() || state_ == State::bare_string || state_ == State::maybe_close ||
-      state_ == State::after_closer)
-    out.add(HeldReason::value, word_);
+  if (in_word() || state_ == State::bare_string || is_at_quote()) out.add(HeldReason::value, word_);
   out.add(HeldReason::value, typing_.text());
   if (quotes_ != nullptr) out.add(cursor_);
 }

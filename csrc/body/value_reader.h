@@ -190,8 +190,7 @@ class ValueReader {
   /// The end of the input that has not been written, unchanged: a word, or a comma that counts only
   /// if something follows. After a failure, the text that could not be parsed.
   std::string_view unwritten() const {
-    const bool is_at_quote = state_ == State::maybe_close || state_ == State::after_closer;
-    return in_word() || (is_argument_ && is_at_quote) ? word_ : pending_;
+    return in_word() || (is_argument_ && is_at_quote()) ? word_ : pending_;
   }
   /// Text that may be the beginning of a string's delimiter.
   std::string_view delimiter() const;
@@ -310,6 +309,8 @@ class ValueReader {
   bool close_value();
 
   bool in_word() const { return state_ == State::word || state_ == State::key_word; }
+  /// Whether a quote and the text after it are held, for it may end the string.
+  bool is_at_quote() const { return state_ == State::maybe_close || state_ == State::after_closer; }
   bool wants_key() const { return state_ == State::first_key || state_ == State::key; }
   bool in_bare_text() const { return state_ == State::word || state_ == State::bare_string; }
   bool is_undecided() const { return !stack_.empty() && stack_.back() == undecided; }

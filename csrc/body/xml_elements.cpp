@@ -129,8 +129,8 @@ XmlElements::XmlElements(const CallRegion& call, const CallMarkers& markers,
 BodyResult XmlElements::put(std::string_view text, CallSink& sink) {
   std::size_t i = 0;
   read_ = 0;
-  while (i < text.size() && state_ != State::done && !has_failed()) i += read_some(text.substr(i));
-  return finish_put(i, state_ == State::done, sink);
+  while (i < text.size() && !is_done() && !has_failed()) i += read_some({text.substr(i)});
+  return finish_put(i, is_done(), sink);
 }
 
 BodyResult XmlElements::put_token(Symbol symbol, std::string_view literal, CallSink& sink) {
@@ -145,7 +145,7 @@ BodyResult XmlElements::put_token(Symbol symbol, std::string_view literal, CallS
     tag_.put(letter);
     fail("a tag holds markup", tag_);
   }
-  return finish_put(literal.size(), state_ == State::done, sink);
+  return finish_put(literal.size(), is_done(), sink);
 }
 
 void XmlElements::fail(const char* problem, const Letters& unread) {
@@ -157,7 +157,8 @@ void XmlElements::fail(const char* problem, const Letters& unread) {
   maybe_closer_.clear();
 }
 
-std::size_t XmlElements::read_some(std::string_view text) {
+std::size_t XmlElements::read_some(const Letter& letter) {
+  const std::string_view text = letter.text;
   // Where text is a fault, its first byte is: what was consumed must not depend on the chunk.
   const bool may_fail = open_.empty() || !maybe_closer_.is_empty();
   if (state_ == State::text) return read_run({may_fail ? text.substr(0, 1) : text});

@@ -52,7 +52,8 @@ class XmlElements final : public TagBody {
 
   static constexpr std::size_t kMaxDepth = 128;
 
-  std::size_t read_some(std::string_view text);
+  std::size_t read_some(const Letter& run) override;
+  bool is_done() const override { return state_ == State::done; }
   std::size_t read_run(const Letter& run);
   std::size_t read_tag_in_value(std::string_view text);
   bool goes_on_as_tag(char byte);
@@ -61,7 +62,6 @@ class XmlElements final : public TagBody {
   void take_opener_as_text();
   bool take_closer_of_outer(std::string_view name);
   bool may_be_text() const;
-  void read_again(const Letters& letters);
   void on_tag();
   void read_tag();
   void on_tag_after_closer();

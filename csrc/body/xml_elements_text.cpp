@@ -92,14 +92,6 @@ void XmlElements::take_opener_as_text() {
   read_again(again.from(opener_));
 }
 
-void XmlElements::read_again(const Letters& letters) {
-  std::size_t i = 0;
-  read_ -= static_cast<std::int64_t>(letters.size());
-  while (i < letters.size() && !has_failed()) i += read_some(letters.at(i).text);
-  read_ += static_cast<std::int64_t>(letters.size() - i);
-  unread_.put(letters.from(i));
-}
-
 // Whether a tag without a meaning is text in the open value. An object's members follow each other
 // without text: there it shows that the output is damaged.
 bool XmlElements::may_be_text() const {

@@ -70,10 +70,10 @@ void XmlParameters::enter(State state) {
 BodyResult XmlParameters::put(std::string_view text, CallSink& sink) {
   std::size_t i = 0;
   read_ = 0;
-  while (i < text.size() && state_ != State::done && !has_failed()) {
+  while (i < text.size() && !is_done() && !has_failed()) {
     i += read_some({text.substr(i)});
   }
-  return finish_put(i, state_ == State::done, sink);
+  return finish_put(i, is_done(), sink);
 }
 
 BodyResult XmlParameters::put_token(Symbol symbol, std::string_view literal, CallSink& sink) {
@@ -84,7 +84,7 @@ BodyResult XmlParameters::put_token(Symbol symbol, std::string_view literal, Cal
   }
   read_ = 0;
   read_some({literal, symbol});
-  return finish_put(literal.size(), state_ == State::done, sink);
+  return finish_put(literal.size(), is_done(), sink);
 }
 
 // Text since the last tag that counted is left unread, for others to read.
@@ -148,16 +148,6 @@ std::size_t XmlParameters::read_plain_name(std::string_view text) {
   key_ += text;
   tail_.put(text);
   return text.size();
-}
-
-void XmlParameters::read_again(const Letters& letters) {
-  std::size_t i = 0;
-  read_ -= static_cast<std::int64_t>(letters.size());
-  while (i < letters.size() && state_ != State::done && !has_failed()) {
-    i += read_some(letters.at(i));
-  }
-  read_ += static_cast<std::int64_t>(letters.size() - i);
-  unread_.put(letters.from(i));
 }
 
 // Looks for a marker, and keeps the text until its meaning is known.

@@ -71,7 +71,8 @@ class XmlParameters final : public TagBody {
     std::string_view name, attributes, after;
   };
 
-  std::size_t read_some(const Letter& run);
+  std::size_t read_some(const Letter& run) override;
+  bool is_done() const override { return state_ == State::done; }
   std::size_t read_plain(std::string_view text);
   std::size_t read_plain_name(std::string_view text);
   void read_between(const MarkerCursor::Found& found);
@@ -86,7 +87,6 @@ class XmlParameters final : public TagBody {
   std::size_t read_quoted(const Letter& run);
   std::size_t read_json(std::string_view text);
   ScanResult read_encoded(std::string_view text);
-  void read_again(const Letters& letters);
   MarkerCursor::Found look(const Letter& run);
 
   void on_tag(const MarkerCursor::Found& found);

@@ -257,6 +257,7 @@ class CallReader : RegionReader, CallSink, CallReaderState {
   int next_bare() const;
   bool was_mention() const;
   void begin_next(std::size_t at);
+  bool ends_name_at_tag(FinishReason reason);
   void finish_name();
   void finish_body(FinishReason reason);
   void finish_unannounced();

@@ -282,21 +282,23 @@ void CallReader::finish(FinishReason reason) {
   switch (at_.state) {
     case State::opening: return finish_name();
     case State::header:
-      // `<tool_call>now</arg_value>`: a whole name, and then the closer of something else.
-      if (core_.options().repair && ended_itself(reason) &&
-          core_.call().is(BodyKind::xml_parameters)) {
-        flush_cursor();
-        const std::string tool = read_call_name(core_.call(), name_, tools()).inside;
-        if (!tool.empty() && is_closing_tag(trim(name_).substr(tool.size()))) {
-          if (!name_call()) return finish_malformed(reason);
-          core_.enter(State::body);
-          return finish_body(reason);
-        }
-      }
-      return finish_name();
+      if (!ends_name_at_tag(reason)) return finish_name();
+      if (!name_call()) return finish_malformed(reason);
+      core_.enter(State::body);
+      return finish_body(reason);
     case State::body: return finish_body(reason);
     default: return finish_malformed(reason);
   }
+}
+
+// `<tool_call>now</arg_value>`: a whole name, and then the closer of something else.
+bool CallReader::ends_name_at_tag(FinishReason reason) {
+  if (!core_.options().repair || !ended_itself(reason) ||
+      !core_.call().is(BodyKind::xml_parameters))
+    return false;
+  flush_cursor();
+  const std::string tool = read_call_name(core_.call(), name_, tools()).inside;
+  return !tool.empty() && is_closing_tag(trim(name_).substr(tool.size()));
 }
 
 // The output ends within the name of a call.
