@@ -167,6 +167,12 @@ WRONG: dict[str, tuple[Callable[[], Any], tuple[str, ...]]] = {
     "logprobs above 0": (lambda: writer().add_logprobs(0, [("a", 0.5)]), ("log-probability", "above 0")),
     "an end too soon": (lambda: writer().end(), ("choice 0", "finish")),
     "a wrong kind": (lambda: unspool.Delta("text"), ("kind", "'text'", "content")),
+    "a number as a span": (lambda: unspool.Delta("content", token_span=5), ("token_span", "5 (int)", "(begin, end)")),  # type: ignore[arg-type]
+    "deltas as a number": (lambda: unspool.DeltaChannel().put_many(5), ("deltas", "5 (int)", "iterable")),  # type: ignore[arg-type]
+    "a method without an object": (unspool.DeltaChannel.put, ("DeltaChannel.put", "'self' and 'delta'")),  # type: ignore[call-arg]
+    "numbers as a detokenizer's stop": (lambda: unspool.Detokenizer(VOCABULARY, stop=[5]), ("stop", "[5]", "list of str")),  # type: ignore[list-item]
+    "a wrong value of several constructors": (lambda: unspool.FormatFile(text=5), ("FormatFile", "5")),  # type: ignore[call-overload]
+    "a number as an added token": (lambda: VOCABULARY.find_added(5), ("Vocabulary.find_added", "content is 5", "a str")),  # type: ignore[arg-type]
     "a misspelt attribute": (lambda: unspool.Delta("content", txt="x"), ("'txt'", "Delta")),  # type: ignore[call-arg]
     # Render, grammar, labels, detection.
     "a text as a message": (lambda: format_file().render("Hi"), ("message", "str", "dict")),  # type: ignore[arg-type]

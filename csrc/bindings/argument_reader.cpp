@@ -56,7 +56,7 @@ std::vector<ArgumentEvent> put_deltas(PyArgumentReader& self, const py::object& 
 }  // namespace
 
 void register_argument_reader(py::module_& module) {
-  py::class_<ArgumentEvent>(module, "ArgumentEvent")
+  NativeClass<ArgumentEvent>(module, "ArgumentEvent")
       .def_readonly("call", &ArgumentEvent::call)
       .def_property_readonly("path", &path_of)
       .def_property_readonly("kind",
@@ -75,8 +75,8 @@ void register_argument_reader(py::module_& module) {
                ", kind=" + to_string(event.kind) + ", text=" + short_repr(py::str(event.text)) +
                ", is_final=" + (event.is_final ? "True" : "False") + ")";
       });
-  py::class_<PyArgumentReader>(module, "ArgumentReader")
-      .def(py::init<>())
+  NativeClass<PyArgumentReader>(module, "ArgumentReader")
+      .def_init(py::init<>())
       .def("put", &put_deltas, py::arg("deltas"));
 }
 

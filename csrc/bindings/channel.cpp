@@ -20,6 +20,7 @@
 #endif
 
 #include "bindings/channel_access.h"
+#include "bindings/collected.h"
 #include "bindings/delta_type.h"
 #include "bindings/gil.h"
 #include "bindings/native_class.h"
@@ -381,8 +382,8 @@ void put_delta(PyChannel& self, const py::object& delta, const std::optional<dou
 
 void register_channel(py::module_& module) {
   count_forks();
-  py::class_<PyChannel> channel(module, "DeltaChannel", py::is_final(), is_collected<PyChannel>());
-  channel.def(py::init(&make_channel), py::arg("maxsize") = 0)
+  NativeClass<PyChannel> channel(module, "DeltaChannel", py::is_final(), is_collected<PyChannel>());
+  channel.def_init(py::init(&make_channel), py::arg("maxsize") = 0)
       .def("put", &put_delta<false>, py::arg("delta"), py::arg("timeout") = py::none())
       .def("put_many", &put_many, py::arg("deltas"), py::arg("timeout") = py::none())
       .def("put_final", &put_delta<true>, py::arg("delta"), py::arg("timeout") = py::none())

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <string>
 
+#include "bindings/docs.h"
 #include "bindings/fast_method.h"
 #include "bindings/state_lock.h"
 #include "format/format.h"
@@ -183,6 +184,7 @@ std::array kFunctions = {
 
 void register_data_key(py::module_& module) {
   for (PyMethodDef& definition : kFunctions) {
+    definition.ml_doc = doc_of(definition.ml_name);
     PyObject* function = PyCFunction_NewEx(&definition, nullptr, module.attr("__name__").ptr());
     if (function == nullptr) throw py::error_already_set();
     module.attr(definition.ml_name) = py::reinterpret_steal<py::object>(function);

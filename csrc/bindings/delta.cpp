@@ -6,6 +6,7 @@
 #include <span>
 
 #include "bindings/delta_type.h"
+#include "bindings/docs.h"
 #include "bindings/fast_method.h"
 #include "text/error.h"
 
@@ -223,8 +224,12 @@ PyObject* create(PyTypeObject*, PyObject* args, PyObject* kwargs) {
     if (finish_reason != Py_None)
       delta.finish_reason = parse_finish_reason(read_text(finish_reason));
     if (span != Py_None) {
-      const auto pair = py::handle(span).cast<std::pair<std::uint64_t, std::uint64_t>>();
-      delta.span = {pair.first, pair.second};
+      try {
+        const auto pair = py::handle(span).cast<std::pair<std::uint64_t, std::uint64_t>>();
+        delta.span = {pair.first, pair.second};
+      } catch (const py::cast_error&) {
+        refuse_type("token_span", span, "(begin, end)");
+      }
     }
     if (ids != Py_None) read_token_ids(ids, delta.token_ids);
     const ReasoningField parsed = parse_reasoning_field(field);
@@ -315,6 +320,7 @@ PyGetSetDef attributes[] = {
 };
 
 PyType_Slot slots[] = {
+    {Py_tp_doc, nullptr},
     {Py_tp_new, reinterpret_cast<void*>(create)},
     {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
     {Py_tp_repr, reinterpret_cast<void*>(repr)},
@@ -326,6 +332,16 @@ PyType_Slot slots[] = {
 };
 
 PyType_Spec spec = {"unspool._core.Delta", sizeof(DeltaObject), 0, Py_TPFLAGS_DEFAULT, slots};
+
+// As in the stub; before the type is made.
+void document() {
+  slots[0].pfunc = const_cast<char*>(doc_of("Delta"));  // CPython copies it
+  const auto of_member = [](const char* name) { return doc_of(std::string("Delta.") + name); };
+  for (PyMethodDef& each : std::span(methods, std::size(methods) - 1))
+    each.ml_doc = of_member(each.ml_name);
+  for (PyGetSetDef& each : std::span(attributes, std::size(attributes) - 1))
+    each.doc = of_member(each.name);
+}
 
 template <typename Enum, std::size_t Size>
 void intern(std::array<PyObject*, Size>& list) {
@@ -381,6 +397,7 @@ void register_delta(py::module_& module) {
   intern<EventKind>(words.kinds);
   intern<CallStatus>(words.statuses);
   intern<FinishReason>(words.reasons);
+  document();
   PyObject* type = PyType_FromSpec(&spec);
   if (type == nullptr) throw py::error_already_set();
   delta_type = reinterpret_cast<PyTypeObject*>(type);

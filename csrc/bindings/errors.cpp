@@ -31,10 +31,22 @@ bool set_python_error(const std::exception_ptr& pointer) {
     raise("VocabularyError", error.what());
   } catch (const ArgumentError& error) {
     raise("ArgumentError", error.what());
+  } catch (const py::cast_error&) {
+    // pybind11's own is a RuntimeError about C++ types.
+    PyErr_SetString(
+        PyExc_TypeError,
+        "an argument has a wrong type, or its __init__ has not run; see help() for what "
+        "the call takes");
   } catch (...) {
     return false;
   }
   return true;
+}
+
+void refuse_type(const std::string& name, py::handle value, const char* wanted) {
+  const py::object shown = py::module_::import("unspool.core.wrong_call").attr("shown")(value);
+  throw py::type_error(name + " is " + std::string(py::str(shown)) + " (" +
+                       Py_TYPE(value.ptr())->tp_name + "); pass " + wanted);
 }
 
 void register_errors(py::module_&) {

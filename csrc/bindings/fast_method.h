@@ -10,7 +10,7 @@
 #include <cxxabi.h>
 #endif
 
-#include "bindings/native_class.h"
+#include "bindings/native_instance.h"
 #include "bindings/python_types.h"
 
 namespace unspool::bindings {
@@ -32,6 +32,8 @@ PyObject* guarded(Body&& body) {
   } catch (py::error_already_set& error) {
     // The error came from Python, and goes back as it was.
     error.restore();
+  } catch (const py::cast_error&) {
+    set_python_error(std::current_exception());
   } catch (const py::builtin_exception& error) {
     error.set_error();
   } catch (const std::bad_alloc&) {
@@ -50,14 +52,6 @@ PyObject* guarded(Body&& body) {
     }
   }
   return nullptr;
-}
-
-/// Attaches a method to a pybind11 class; `definition` must have static lifetime.
-template <typename Class>
-void add_fast_method(Class& cls, PyMethodDef* definition) {
-  PyObject* method = PyDescr_NewMethod(reinterpret_cast<PyTypeObject*>(cls.ptr()), definition);
-  if (method == nullptr) throw py::error_already_set();
-  cls.attr(definition->ml_name) = py::reinterpret_steal<py::object>(method);
 }
 
 template <typename Function>

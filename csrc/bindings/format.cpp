@@ -54,28 +54,29 @@ std::shared_ptr<const ToolSchemas> make_schemas(const std::map<std::string, std:
 }
 
 void register_compiled(py::module_& module) {
-  py::class_<Format, std::shared_ptr<Format>> format(module, "Format", py::is_final());
+  NativeClass<Format, std::shared_ptr<Format>> format(module, "Format", py::is_final());
   format
-      .def(py::init([](const FormatSource& source, const Tokens& tokens, const std::string& trust,
-                       bool has_tools, bool is_required, const std::string& tool_choice,
-                       const std::variant<bool, const FormatSource*>& reasoning,
-                       const std::string& tool_calls_in_reasoning, bool unmarked_calls,
-                       std::shared_ptr<OtherFamilies> others) {
-             ReasoningUse use;
-             if (const bool* is_on = std::get_if<bool>(&reasoning)) use.is_on = *is_on;
-             if (const auto* other = std::get_if<const FormatSource*>(&reasoning))
-               // Compiled already, as part of its own file.
-               use.other = (*other)->program;
-             if (const auto* word = find_word(kCallsInReasoning, tool_calls_in_reasoning))
-               use.calls = word->value;
-             return std::const_pointer_cast<Format>(compile(
-                 source, tokens, trust, {has_tools, is_required, tool_choice, unmarked_calls}, use,
-                 std::move(others)));
-           }),
-           py::arg("source"), py::arg("tokens") = Tokens{}, py::arg("trust") = "id", py::kw_only(),
-           py::arg("has_tools") = true, py::arg("is_required") = false, py::arg("tool_choice") = "",
-           py::arg("reasoning") = true, py::arg("tool_calls_in_reasoning") = "",
-           py::arg("unmarked_calls") = false, py::arg("others") = nullptr)
+      .def_init(
+          py::init([](const FormatSource& source, const Tokens& tokens, const std::string& trust,
+                      bool has_tools, bool is_required, const std::string& tool_choice,
+                      const std::variant<bool, const FormatSource*>& reasoning,
+                      const std::string& tool_calls_in_reasoning, bool unmarked_calls,
+                      std::shared_ptr<OtherFamilies> others) {
+            ReasoningUse use;
+            if (const bool* is_on = std::get_if<bool>(&reasoning)) use.is_on = *is_on;
+            if (const auto* other = std::get_if<const FormatSource*>(&reasoning))
+              // Compiled already, as part of its own file.
+              use.other = (*other)->program;
+            if (const auto* word = find_word(kCallsInReasoning, tool_calls_in_reasoning))
+              use.calls = word->value;
+            return std::const_pointer_cast<Format>(compile(
+                source, tokens, trust, {has_tools, is_required, tool_choice, unmarked_calls}, use,
+                std::move(others)));
+          }),
+          py::arg("source"), py::arg("tokens") = Tokens{}, py::arg("trust") = "id", py::kw_only(),
+          py::arg("has_tools") = true, py::arg("is_required") = false, py::arg("tool_choice") = "",
+          py::arg("reasoning") = true, py::arg("tool_calls_in_reasoning") = "",
+          py::arg("unmarked_calls") = false, py::arg("others") = nullptr)
       .def_property_readonly("name", [](const Format& self) { return self.program().name; })
       .def_property_readonly("strict_markers", &Format::is_strict)
       .def_property_readonly("marker_ids",
@@ -109,15 +110,15 @@ void register_compiled(py::module_& module) {
 }
 
 void register_others(py::module_& module) {
-  py::class_<OtherFamilies, std::shared_ptr<OtherFamilies>> others(module, "OtherFamilies",
-                                                                   py::is_final());
+  NativeClass<OtherFamilies, std::shared_ptr<OtherFamilies>> others(module, "OtherFamilies",
+                                                                    py::is_final());
   others
-      .def(py::init([](const std::vector<const FormatSource*>& sources) {
-             std::vector<Program> programs;
-             for (const FormatSource* source : sources) programs.push_back(source->program);
-             return std::make_shared<OtherFamilies>(programs);
-           }),
-           py::arg("sources"))
+      .def_init(py::init([](const std::vector<const FormatSource*>& sources) {
+                  std::vector<Program> programs;
+                  for (const FormatSource* source : sources) programs.push_back(source->program);
+                  return std::make_shared<OtherFamilies>(programs);
+                }),
+                py::arg("sources"))
       .def(
           "with_unmarked",
           [](const OtherFamilies& self, const FormatSource& own) {
@@ -142,13 +143,13 @@ PyObject* count_tools(PyObject* object, PyObject*) {
 PyMethodDef kToolCount = {"__len__", as_method(count_tools), METH_NOARGS, nullptr};
 
 void register_schemas(py::module_& module) {
-  py::class_<ToolSchemas, std::shared_ptr<ToolSchemas>> schemas(module, "ToolSchemas",
-                                                                py::is_final());
+  NativeClass<ToolSchemas, std::shared_ptr<ToolSchemas>> schemas(module, "ToolSchemas",
+                                                                 py::is_final());
   schemas
-      .def(py::init([](const std::map<std::string, std::string>& tools) {
-             return std::const_pointer_cast<ToolSchemas>(make_schemas(tools));
-           }),
-           py::arg("tools"))
+      .def_init(py::init([](const std::map<std::string, std::string>& tools) {
+                  return std::const_pointer_cast<ToolSchemas>(make_schemas(tools));
+                }),
+                py::arg("tools"))
       .def("__contains__", [](const ToolSchemas& self,
                               const std::string& name) { return self.find(name) != nullptr; })
       .def(
@@ -165,7 +166,7 @@ void register_schemas(py::module_& module) {
     return py::tuple(names);
   });
   describe_by(schemas, "names");
-  add_fast_method(schemas, &kToolCount);
+  schemas.def_fast(kToolCount);
   refuse_pickle(schemas, "a ToolSchemas");
 }
 

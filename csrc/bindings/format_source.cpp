@@ -131,10 +131,10 @@ FormatSource from_state(const State& state) {
 }
 
 void register_source(py::module_& module) {
-  py::class_<FormatSource, std::shared_ptr<FormatSource>> source(module, "FormatSource");
-  source.def(py::init(&FormatSource::read), py::arg("text"), py::arg("source") = "<format>")
-      .def(py::init(&of_patterns), py::kw_only(), py::arg("name"), py::arg("patterns"))
-      .def(py::init<const FormatSource&>(), py::arg("other"))
+  NativeClass<FormatSource, std::shared_ptr<FormatSource>> source(module, "FormatSource");
+  source.def_init(py::init(&FormatSource::read), py::arg("text"), py::arg("source") = "<format>")
+      .def_init(py::init(&of_patterns), py::kw_only(), py::arg("name"), py::arg("patterns"))
+      .def_init(py::init<const FormatSource&>(), py::arg("other"))
       .def_property_readonly("name", &FormatSource::name)
       .def_property_readonly(
           "models", [](const FormatSource& self) { return to_tuple(self.texts("models")); })
@@ -177,6 +177,7 @@ void register_source(py::module_& module) {
         return std::string(py::str(py::type::of(self).attr("__name__"))) + "('" +
                self.cast<const FormatSource&>().name() + "')";
       });
+  pickle_by_state(source);
 }
 
 }  // namespace
@@ -186,7 +187,7 @@ void register_format_source(py::module_& module) {
   register_facts(module);
   register_source(module);
   module.attr("PATTERN_KEYS") = pattern_keys();
-  module.def("format_words", &file_words_json);
+  module.def("format_words", &file_words_json, py::doc(doc_of("format_words")));
 }
 
 }  // namespace unspool::bindings

@@ -7,62 +7,72 @@ import copy
 import sys
 from pathlib import Path
 
+Function = ast.FunctionDef | ast.AsyncFunctionDef
 
-def signature(function: ast.FunctionDef | ast.AsyncFunctionDef, owner: str) -> str:
+
+def has_mark(function: Function, name: str) -> bool:
+    return any(getattr(mark, "id", "") == name for mark in function.decorator_list)
+
+
+def signature(function: Function, owner: str) -> str:
     """As `inspect` reads it from a native docstring: without types, and `self` marked."""
     arguments = copy.deepcopy(function.args)
-    for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
-        argument.annotation = None
-    for rest in (arguments.vararg, arguments.kwarg):
-        if rest is not None:
-            rest.annotation = None
-    is_static = any(getattr(mark, "id", "") == "staticmethod" for mark in function.decorator_list)
-    return f"({'$' if owner and not is_static else ''}{ast.unparse(arguments)})"
+    for node in ast.walk(arguments):
+        if isinstance(node, ast.arg):
+            node.annotation = None
+    is_method = bool(owner) and not has_mark(function, "staticmethod")
+    return f"({'$' if is_method else ''}{ast.unparse(arguments)})"
 
 
-def is_property(function: ast.AST) -> bool:
-    return any(getattr(mark, "id", "") == "property" for mark in getattr(function, "decorator_list", ()))
+def document(name: str, owner: str, overloads: list[Function]) -> str:
+    text = "\n\n".join(filter(None, map(ast.get_docstring, overloads)))
+    if has_mark(overloads[0], "property"):
+        return text
+    if not text and name.startswith("__") and name != "__init__":
+        return ""
+    # `inspect` reads one signature.
+    return (f"{name}{signature(overloads[0], owner)}\n--\n\n" if len(overloads) == 1 else "") + text
 
 
-def find_docs(stub: ast.Module) -> list[tuple[str, str, str]]:
-    """(class, member, text): a text of a class has no member, one of a function no class."""
-    found = []
+def document_class(node: ast.ClassDef) -> str:
+    makers = [
+        each for each in node.body if isinstance(each, Function) and each.name in ("__init__", "__new__")
+    ]
+    head = ""
+    if len(makers) == 1:
+        maker = copy.deepcopy(makers[0])
+        del maker.args.args[0]
+        head = f"{node.name}{signature(maker, '')}\n--\n\n"
+    return head + (ast.get_docstring(node) or "")
 
-    def add(owner: str, nodes: list[ast.stmt]) -> None:
-        functions: dict[str, list[ast.FunctionDef | ast.AsyncFunctionDef]] = {}
+
+def find_docs(stub: ast.Module) -> dict[str, tuple[str, str]]:
+    """The text, and the signature with types, for each class, "Class.member" and function; "" for none."""
+    docs: dict[str, tuple[str, str]] = {}
+
+    def add_functions(owner: str, nodes: list[ast.stmt]) -> None:
+        functions: dict[str, list[Function]] = {}
         for node in nodes:
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            if isinstance(node, Function):
                 functions.setdefault(node.name, []).append(node)
         for name, overloads in functions.items():
-            text = "\n\n".join(filter(None, map(ast.get_docstring, overloads)))
-            if is_property(overloads[0]):
-                found.append((owner, name, text))
-            elif text or name == "__init__" or not name.startswith("__"):
-                heads = [f"{name}{signature(each, owner)}\n--\n\n" for each in overloads]
-                # `inspect` reads one signature.
-                found.append((owner, name, (heads[0] if len(heads) == 1 else "") + text))
+            typed = f"({ast.unparse(overloads[0].args)})" if len(overloads) == 1 else ""
+            docs[f"{owner}.{name}" if owner else name] = (document(name, owner, overloads), typed)
 
-    add("", stub.body)
+    add_functions("", stub.body)
     for node in stub.body:
         if isinstance(node, ast.ClassDef):
-            makers = [
-                each
-                for each in node.body
-                if isinstance(each, ast.FunctionDef) and each.name in ("__init__", "__new__")
-            ]
-            head = ""
-            if len(makers) == 1:
-                maker = copy.deepcopy(makers[0])
-                del maker.args.args[0]
-                head = f"{node.name}{signature(maker, '')}\n--\n\n"
-            found.append((node.name, "", head + (ast.get_docstring(node) or "")))
-            add(node.name, node.body)
-    return [entry for entry in found if entry[2]]
+            docs[node.name] = (document_class(node), "")
+            add_functions(node.name, node.body)
+    return docs
 
 
 def main(stub: str, out: str) -> None:
     docs = find_docs(ast.parse(Path(stub).read_text(encoding="utf-8")))
-    rows = [f'{{"{owner}", "{name}", R"doc({text})doc"}},\n' for owner, name, text in docs]
+    rows = [
+        f'{{"{name}", R"doc({text})doc", R"doc({typed})doc"}},\n'
+        for name, (text, typed) in sorted(docs.items())
+    ]
     Path(out).write_text("".join(rows), encoding="utf-8", newline="\n")
 
 

@@ -1,4 +1,3 @@
-#include "bindings/native_class.h"
 #include "bindings/python_types.h"
 
 namespace py = pybind11;
@@ -10,7 +9,7 @@ PYBIND11_MODULE(_core, module, py::mod_gil_not_used()) {
   using namespace unspool::bindings;
   module.attr("__version__") = UNSPOOL_VERSION;
   py::options options;
-  options.disable_function_signatures();  // the stub's are better: add_docs
+  options.disable_function_signatures();  // the stub's are better: docs.h
   register_errors(module);
   register_vocabulary(module);
   register_format_source(module);
@@ -24,9 +23,6 @@ PYBIND11_MODULE(_core, module, py::mod_gil_not_used()) {
   register_stream_batch(module);
   register_token_streamer(module);
   register_data_key(module);
-  refuse_unmade_objects(module);
-  decide_pickling(module);
-  add_docs(module);
   explain_wrong_calls(module);
 }
 

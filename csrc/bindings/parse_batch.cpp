@@ -198,7 +198,7 @@ py::list parse(const StreamRecipe& recipe, const py::tuple& outputs,
 }  // namespace
 
 void register_parse_batch(py::module_& module) {
-  py::class_<StreamRecipe, std::shared_ptr<StreamRecipe>> recipe(module, "StreamRecipe");
+  NativeClass<StreamRecipe, std::shared_ptr<StreamRecipe>> recipe(module, "StreamRecipe");
   add_recipe_options(module, recipe);
   recipe.def("for_request", &for_request, py::arg("tools"), py::arg("prompt"));
   recipe.def("parse", &parse, py::arg("outputs"), py::arg("finish_reasons"), py::arg("threads"),

@@ -30,13 +30,14 @@ void register_channel(py::module_& module);
 void register_argument_reader(py::module_& module);
 void register_wire(py::module_& module);
 void register_data_key(py::module_& module);
-/// Gives every class and member the stub's documentation; called last.
-void add_docs(const py::module_& module);
-/// Has unspool.core.wrong_call write the errors of wrong arguments.
+/// Has unspool.core.native_call write the errors of wrong arguments; called last.
 void explain_wrong_calls(const py::module_& module);
 
 /// Sets the Python error for one of our exceptions; returns false for others.
 bool set_python_error(const std::exception_ptr& pointer);
+
+/// Throws a Python TypeError: what is wrong, the value, and what to pass.
+[[noreturn]] void refuse_type(const std::string& name, py::handle value, const char* wanted);
 
 /// The int value of `object`, by `__index__`. Throws the errors of `__index__`.
 py::object to_index(py::handle object);
@@ -81,17 +82,6 @@ void describe_by(Class& cls, Names... names) {
   cls.def("__repr__", [names...](const py::object& self) -> py::object {
     return py::module_::import("unspool.core.short_repr")
         .attr("describe")(self, py::make_tuple(names...));
-  });
-}
-
-/// Live objects hold native state, so copying and pickling raise an error with the reason.
-/// `can_fork`: another method copies the object.
-template <typename Class>
-void refuse_pickle(Class& cls, const char* what, bool can_fork = false) {
-  cls.def("__reduce__", [what, can_fork](const py::object&) -> py::object {
-    throw py::type_error(std::string(what) +
-                         " cannot be copied or pickled: it is a live native object" +
-                         (can_fork ? "; call its fork() for a copy" : ""));
   });
 }
 

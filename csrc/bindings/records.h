@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/native_class.h"
 #include "bindings/python_types.h"
 #include "format/file_words.h"
 #include "format/named_values.h"
@@ -47,15 +48,15 @@ py::tuple to_tuple(const std::vector<Item>& items) {
 
 /// A read-only attribute.
 template <typename Class, typename Value>
-void add_field(py::class_<Class>& made, const char* name, Value Class::* member) {
+void add_field(NativeClass<Class>& made, const char* name, Value Class::* member) {
   made.def_property_readonly(name, [member](const Class& self) { return to_python(self.*member); });
 }
 
 /// A class of such attributes; its repr shows them all.
 template <typename Class, typename... Values>
-py::class_<Class> add_record(py::module_& module, const char* name,
-                             const std::pair<const char*, Values Class::*>&... fields) {
-  py::class_<Class> made(module, name, py::is_final());
+NativeClass<Class> add_record(py::module_& module, const char* name,
+                              const std::pair<const char*, Values Class::*>&... fields) {
+  NativeClass<Class> made(module, name, py::is_final());
   (add_field(made, fields.first, fields.second), ...);
   made.def("__repr__",
            [name, names = std::vector<const char*>{fields.first...}](const py::object& self) {

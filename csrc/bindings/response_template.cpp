@@ -52,7 +52,7 @@ void register_response_template(py::module_& module) {
         return py::module_::import("unspool.core.format.response_template")
             .attr("format_from_response_template")(*args, **kwargs);
       },
-      py::name("from_response_template")));
+      py::name("from_response_template"), py::doc(doc_of("Format.from_response_template"))));
   module.def(
       "_compile_template",
       [](const std::string& json, const std::string& name, const Tokens& tokens) {
@@ -61,18 +61,19 @@ void register_response_template(py::module_& module) {
         return std::const_pointer_cast<Format>(
             make_format(ResponseTemplate::compile(*spec), name, marker_tokens(tokens)));
       },
-      py::arg("json"), py::arg("name"), py::arg("tokens"));
+      py::arg("json"), py::arg("name"), py::arg("tokens"), py::doc(doc_of("_compile_template")));
   module.def(
       "_bind_template",
       [](const std::shared_ptr<Format>& format, const Tokens& tokens) {
         return std::const_pointer_cast<Format>(make_format(
             format->response_template(), format->program().name, marker_tokens(tokens)));
       },
-      py::arg("format"), py::arg("tokens"));
+      py::arg("format"), py::arg("tokens"), py::doc(doc_of("_bind_template")));
   module.def(
       "_is_template", [](const Format& format) { return format.response_template() != nullptr; },
-      py::arg("format"));
-  module.def("_find_pattern", &find_pattern, py::arg("pattern"), py::arg("pieces"));
+      py::arg("format"), py::doc(doc_of("_is_template")));
+  module.def("_find_pattern", &find_pattern, py::arg("pattern"), py::arg("pieces"),
+             py::doc(doc_of("_find_pattern")));
 }
 
 }  // namespace unspool::bindings

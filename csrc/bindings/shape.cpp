@@ -15,7 +15,7 @@ namespace {
 
 /// A read-only attribute out of a method.
 template <typename Class, typename Value>
-void add_method(py::class_<Class>& made, const char* name, Value (Class::*method)() const) {
+void add_method(NativeClass<Class>& made, const char* name, Value (Class::*method)() const) {
   made.def_property_readonly(name,
                              [method](const Class& self) { return to_python((self.*method)()); });
 }
@@ -29,8 +29,8 @@ py::tuple written(const std::vector<TextShape>& alternatives) {
 }
 
 void register_edge(py::module_& module) {
-  py::class_<Edge> edge(module, "Edge", py::is_final());
-  edge.def(py::init<std::string_view>(), py::arg("literal") = "")
+  NativeClass<Edge> edge(module, "Edge", py::is_final());
+  edge.def_init(py::init<std::string_view>(), py::arg("literal") = "")
       .def_property_readonly("literal", [](const Edge& self) { return self.literal(); })
       .def("without", &Edge::without, py::arg("prefix"))
       .def("after_any", &Edge::after_any, py::arg("written"))

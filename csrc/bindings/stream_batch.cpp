@@ -229,12 +229,12 @@ py::list deltas(const PyBatchResult& self, const py::object& slot) {
 }
 
 void register_result(py::module_& module) {
-  py::class_<Column>(module, "_BatchColumn", py::buffer_protocol())
+  NativeClass<Column>(module, "_BatchColumn", py::buffer_protocol())
       .def_buffer([](const Column& self) {
         return py::buffer_info(const_cast<void*>(self.data), self.width, self.format, 1,
                                {self.count}, {self.width}, true);
       });
-  py::class_<PyBatchResult> result(module, "BatchResult", py::is_final());
+  NativeClass<PyBatchResult> result(module, "BatchResult", py::is_final());
   result
       .def_property_readonly(
           "slots",
@@ -253,7 +253,7 @@ void register_result(py::module_& module) {
       .def("__contains__",
            [](const PyBatchResult& self, Slot slot) { return self.result->has(slot); })
       .def("__len__", [](const PyBatchResult& self) { return self.result->slots().size(); });
-  add_fast_method(result, &kSse);
+  result.def_fast(kSse);
   refuse_pickle(result, "a batch's result");
 }
 
@@ -261,12 +261,12 @@ void register_result(py::module_& module) {
 
 void register_stream_batch(py::module_& module) {
   register_result(module);
-  py::class_<PyStreamBatch> batch(module, "StreamBatch");
+  NativeClass<PyStreamBatch> batch(module, "StreamBatch");
   batch
-      .def(py::init([](const std::string& reasoning_field) {
-             return std::make_unique<PyStreamBatch>(parse_reasoning_field(reasoning_field));
-           }),
-           py::arg("reasoning_field"))
+      .def_init(py::init([](const std::string& reasoning_field) {
+                  return std::make_unique<PyStreamBatch>(parse_reasoning_field(reasoning_field));
+                }),
+                py::arg("reasoning_field"))
       .def("_add", &add, py::arg("recipe"), py::arg("tools"), py::arg("prompt"), py::arg("writer"),
            py::arg("choice"), py::arg("deltas"), py::arg("end_ids"))
       .def(
@@ -301,7 +301,7 @@ void register_stream_batch(py::module_& module) {
         const StateGuard guard(self.loan->lock);
         return native_batch(self).size();
       });
-  add_fast_method(batch, &kStep);
+  batch.def_fast(kStep);
   refuse_pickle(batch, "a batch of live streams");
 }
 

@@ -76,9 +76,11 @@ std::uint64_t read_unsigned(const StreamOption& option, py::handle value) {
 // Reads a value as pybind11 reads an argument of this type.
 template <typename Value>
 Value read_as(const StreamOption& option, py::handle value, const char* wanted) {
-  py::detail::make_caster<Value> caster;
-  if (!caster.load(value, true)) refuse(option, value, wanted);
-  return py::detail::cast_op<Value>(std::move(caster));
+  try {
+    return value.cast<Value>();
+  } catch (const py::cast_error&) {
+    refuse(option, value, wanted);
+  }
 }
 
 std::vector<std::string> read_texts(const StreamOption& option, py::handle value) {
@@ -142,11 +144,11 @@ py::list list_options() {
 }  // namespace
 
 void add_recipe_options(py::module_& module,
-                        py::class_<StreamRecipe, std::shared_ptr<StreamRecipe>>& recipe) {
-  module.def("_stream_options", &list_options);
-  recipe.def(py::init(&make_recipe), py::arg("format"), py::arg("options"),
-             py::arg("vocabulary") = py::none(), py::arg("starts_in_reasoning") = py::none(),
-             py::arg("kept_reasoning") = py::none());
+                        NativeClass<StreamRecipe, std::shared_ptr<StreamRecipe>>& recipe) {
+  module.def("_stream_options", &list_options, py::doc(doc_of("_stream_options")));
+  recipe.def_init(py::init(&make_recipe), py::arg("format"), py::arg("options"),
+                  py::arg("vocabulary") = py::none(), py::arg("starts_in_reasoning") = py::none(),
+                  py::arg("kept_reasoning") = py::none());
 }
 
 StreamRecipe for_request(const StreamRecipe& recipe, const py::object& tools,

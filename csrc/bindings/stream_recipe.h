@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "bindings/native_class.h"
 #include "bindings/python_types.h"
 #include "stream/stream_recipe.h"
 
@@ -10,7 +11,7 @@ namespace unspool::bindings {
 
 /// Adds the constructor of StreamRecipe, and `stream_options` to the module.
 void add_recipe_options(py::module_& module,
-                        py::class_<StreamRecipe, std::shared_ptr<StreamRecipe>>& recipe);
+                        NativeClass<StreamRecipe, std::shared_ptr<StreamRecipe>>& recipe);
 
 /// A recipe with a request's own parts: its ToolSchemas, and its prompt as text or ids; each may be
 /// None.

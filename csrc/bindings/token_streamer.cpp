@@ -14,6 +14,7 @@
 #include <array>
 
 #include "bindings/channel_access.h"
+#include "bindings/collected.h"
 #include "bindings/delta_type.h"
 #include "bindings/fast_method.h"
 #include "bindings/gil.h"
@@ -333,12 +334,13 @@ std::unique_ptr<PyTokenStreamer> make_streamer(const StreamRecipe& recipe,
 }  // namespace
 
 void register_token_streamer(py::module_& module) {
-  py::class_<PyTokenStreamer> streamer(module, "TokenStreamer", is_collected<PyTokenStreamer>());
+  NativeClass<PyTokenStreamer> streamer(module, "TokenStreamer", is_collected<PyTokenStreamer>());
   streamer
-      .def(py::init(&make_streamer), py::arg("recipe"),
-           py::arg("reasoning_field") = "reasoning_content", py::arg("tools") = py::none(),
-           py::arg("prompt") = py::none(), py::kw_only(), py::arg("channel") = py::none(),
-           py::arg("choice") = 0, py::arg("closes_channel") = true, py::arg("first_put") = "output")
+      .def_init(py::init(&make_streamer), py::arg("recipe"),
+                py::arg("reasoning_field") = "reasoning_content", py::arg("tools") = py::none(),
+                py::arg("prompt") = py::none(), py::kw_only(), py::arg("channel") = py::none(),
+                py::arg("choice") = 0, py::arg("closes_channel") = true,
+                py::arg("first_put") = "output")
       .def_property_readonly(
           "region", [](const PyTokenStreamer& self) { return region_name(Look(self)->region()); })
       .def_property_readonly("held_bytes",
@@ -405,10 +407,10 @@ void register_token_streamer(py::module_& module) {
         }
         return list;
       });
-  add_fast_method(streamer, &kParseChunk);
-  add_fast_method(streamer, &kPut);
-  add_fast_method(streamer, &kFork);
-  add_fast_method(streamer, &kRollback);
+  streamer.def_fast(kParseChunk);
+  streamer.def_fast(kPut);
+  streamer.def_fast(kFork);
+  streamer.def_fast(kRollback);
   describe_by(streamer, "_format", "region", "held_bytes", "is_finished");
   refuse_pickle(streamer, "a live stream", true);
 }

@@ -216,7 +216,11 @@ std::unique_ptr<PyDetokenizer> make_detokenizer(const py::object& source, bool s
   if (py::isinstance<py::str>(stop)) {
     options.stop.push_back(stop.cast<std::string>());
   } else if (!stop.is_none()) {
-    options.stop = stop.cast<std::vector<std::string>>();
+    try {
+      options.stop = stop.cast<std::vector<std::string>>();
+    } catch (const py::cast_error&) {
+      refuse_type("stop", stop, "a str, or a list of str");
+    }
   }
   read_token_ids(context, options.context);
   return std::make_unique<PyDetokenizer>(
@@ -258,12 +262,12 @@ py::list spans(PyDetokenizer& self) {
 }
 
 void register_detokenizer(py::module_& module) {
-  py::class_<PyDetokenizer> detokenizer(module, "Detokenizer", py::is_final());
+  NativeClass<PyDetokenizer> detokenizer(module, "Detokenizer", py::is_final());
   detokenizer
-      .def(py::init(&make_detokenizer), py::arg("vocabulary"),
-           py::arg("skip_special_tokens") = true, py::arg("stop") = py::tuple(), py::kw_only(),
-           py::arg("include_stop") = false, py::arg("exact") = false,
-           py::arg("clean_up_tokenization_spaces") = false, py::arg("context") = py::tuple())
+      .def_init(py::init(&make_detokenizer), py::arg("vocabulary"),
+                py::arg("skip_special_tokens") = true, py::arg("stop") = py::tuple(), py::kw_only(),
+                py::arg("include_stop") = false, py::arg("exact") = false,
+                py::arg("clean_up_tokenization_spaces") = false, py::arg("context") = py::tuple())
       .def("spans", &spans)
       .def("snapshot", &snapshot, py::kw_only(), py::arg("key") = py::bytes())
       .def_static("restore", &restore, py::arg("snapshot"), py::arg("vocabulary"), py::kw_only(),
@@ -282,21 +286,21 @@ void register_detokenizer(py::module_& module) {
         const StateGuard guard(self.lock);
         return text_or_none(self.detokenizer.stop_reason());
       });
-  add_fast_method(detokenizer, &kPutIds);
-  add_fast_method(detokenizer, &kEnd);
+  detokenizer.def_fast(kPutIds);
+  detokenizer.def_fast(kEnd);
   refuse_pickle(detokenizer, "a Detokenizer", true);
 }
 
 }  // namespace
 
 void register_vocabulary(py::module_& module) {
-  py::class_<Vocabulary, std::shared_ptr<Vocabulary>> vocabulary(module, "Vocabulary",
-                                                                 py::is_final());
+  NativeClass<Vocabulary, std::shared_ptr<Vocabulary>> vocabulary(module, "Vocabulary",
+                                                                  py::is_final());
   vocabulary
-      .def(py::init(&make_vocabulary), py::arg("tokens"), py::arg("added"),
-           py::arg("steps") = py::list(), py::kw_only(), py::arg("is_bytes") = false,
-           py::arg("joins_with_space") = false, py::arg("refuses_unknown") = false,
-           py::arg("special_breaks_text") = false, py::arg("is_sentencepiece") = false)
+      .def_init(py::init(&make_vocabulary), py::arg("tokens"), py::arg("added"),
+                py::arg("steps") = py::list(), py::kw_only(), py::arg("is_bytes") = false,
+                py::arg("joins_with_space") = false, py::arg("refuses_unknown") = false,
+                py::arg("special_breaks_text") = false, py::arg("is_sentencepiece") = false)
       .def("to_bytes", &to_bytes)
       .def_static("from_bytes", &from_bytes, py::arg("data"))
       .def("__len__", &Vocabulary::size)

@@ -11,6 +11,7 @@
 #include "bindings/delta_type.h"
 #include "bindings/fast_method.h"
 #include "bindings/gil.h"
+#include "bindings/native_class.h"
 #include "bindings/py_wire_writer.h"
 #include "bindings/snapshots.h"
 #include "delta/wire_writer.h"
@@ -132,21 +133,32 @@ Logprob read_logprob(py::handle token, py::handle logprob) {
   } else {
     entry.token = read_text(token);
   }
-  entry.logprob = logprob.cast<double>();
+  try {
+    entry.logprob = logprob.cast<double>();
+  } catch (const py::cast_error&) {
+    refuse_type("WireWriter.add_logprobs: a log-probability", logprob, "a float");
+  }
   return entry;
+}
+
+py::sequence read_tuple(py::handle object, const char* name, const char* wanted) {
+  if (PySequence_Check(object.ptr()) == 0)
+    refuse_type(std::string("WireWriter.add_logprobs: ") + name, object, wanted);
+  return py::reinterpret_borrow<py::sequence>(object);
 }
 
 // (token, logprob) or (token, logprob, [(token, logprob), …]).
 TokenLogprob read_token_logprob(py::handle object) {
-  const auto values = py::cast<py::sequence>(object);
+  const py::sequence values =
+      read_tuple(object, "an entry", "(token, logprob) or (token, logprob, top)");
   if (values.size() != 2 && values.size() != 3) {
     throw ArgumentError("an entry has " + std::to_string(values.size()) +
                         " values; pass (token, logprob) or (token, logprob, top)");
   }
   TokenLogprob entry{read_logprob(values[0], values[1])};
   if (values.size() == 2) return entry;
-  for (const py::handle& rival : py::cast<py::iterable>(values[2])) {
-    const auto pair = py::cast<py::sequence>(rival);
+  for (const py::handle& rival : read_tuple(values[2], "the top", "a list of (token, logprob)")) {
+    const py::sequence pair = read_tuple(rival, "an alternative", "(token, logprob)");
     if (pair.size() != 2)
       throw ArgumentError("an alternative is not a pair; pass (token, logprob)");
     entry.top.push_back(read_logprob(pair[0], pair[1]));
@@ -350,9 +362,11 @@ std::unique_ptr<PyWireWriter> fork_writer(const PyWireWriter& self) {
 }  // namespace
 
 void register_wire(py::module_& module) {
-  py::class_<PyWireWriter> writer(module, "WireWriter", py::is_final());
+  NativeClass<PyWireWriter> writer(module, "WireWriter", py::is_final());
   with_options([&](const auto&... options) {
-    writer.def(py::init(maker(&read_wire_options)), py::arg("protocol"), py::kw_only(), options...)
+    writer
+        .def_init(py::init(maker(&read_wire_options)), py::arg("protocol"), py::kw_only(),
+                  options...)
         .def_static("restore", restorer(&read_wire_options), py::arg("snapshot"),
                     py::arg("protocol"), py::kw_only(), py::arg("key") = py::bytes(), options...);
   });
@@ -384,12 +398,12 @@ void register_wire(py::module_& module) {
         const WriterGuard guard(self);
         return self.native().has_ended();
       });
-  add_fast_method(writer, &kWrite);
+  writer.def_fast(kWrite);
   describe_by(writer, "protocol", "id", "has_begun", "has_ended");
   refuse_pickle(writer, "a WireWriter", true);
   module.def(
       "sign_thought", [](const py::str& text) { return ThoughtSignature::of(read_text(text)); },
-      py::arg("text"));
+      py::arg("text"), py::doc(doc_of("sign_thought")));
 }
 
 }  // namespace unspool::bindings
