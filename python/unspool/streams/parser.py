@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from unspool._core import Delta, DeltaChannel, Format, ToolSchemas
 from unspool._core import TokenStreamer as NativeTokenStreamer
 from unspool.core.format.other_families import Also
 from unspool.core.format.registry import is_known
 from unspool.core.stream.snapshots import seal, unseal
-from unspool.core.stream.stream_options import (
-    PARSER_OPTIONS,
-    CallsInFences,
-    IncompleteCalls,
-    ReasoningField,
-    StartIn,
-    StopIn,
-    ToolCallsInReasoning,
-    Trust,
-    UnknownTools,
-    WhiteSpace,
-)
+from unspool.core.stream.stream_options import PARSER_OPTIONS
 from unspool.core.stream.stream_recipe import recipe_options, with_defaults
 from unspool.core.stream.tool_schemas import compile_tools
 from unspool.core.wrong_call import shown, unknown_option
@@ -67,31 +56,34 @@ class Parser(NativeTokenStreamer):
         also: Other formats whose calls count too, as a name or a list of names; "any": all formats. Such a
             call must name one of `tools` and fit its schema. It is emitted when it is complete, and
             `ToolCall.written_as` names its format.
-        unknown_tools: Handling of a call to a tool that the request does not offer: "forward" emits it,
-            "content" emits its text as content, "drop-with-report" only reports it in `Message.dropped`.
-        calls_in_fences: Handling of a call that the content quotes: in a fence or backquotes, or on a line
-            that begins as an item of a list or a quotation. "auto": hold it back. It is text if prose
-            follows, and a call if the output ends or other calls follow. "keep": it is text. "call": it is
-            a call.
-        parallel_tool_calls: False: only the first call is emitted; further ones are reported in
-            `Message.dropped`.
-        repair: Accept JSON with single quotes, trailing commas, Python literals and bare keys, and close what
-            the end of the output left open. `ToolCall.repairs` lists the repairs.
-        only_reasoning: Extract only the reasoning and its markup. Everything else, including calls and their
-            markup, is emitted as content, byte for byte. For a stack that parses calls in a second pass.
-            `region` still reports an open call.
         start_in: The region in which the output starts: "content", "reasoning", or "auto" to derive it from
             the prompt and the format.
-        max_calls: Maximum number of calls in one answer. The text of further calls is malformed.
-        max_argument_bytes: Maximum size of one call's arguments, in bytes.
-        max_depth: Maximum nesting depth of lists and objects in the arguments, at most 512.
-        max_held_bytes: Maximum number of bytes held back while they may still become a call. Beyond that,
-            they are text.
         reasoning_field: The field that holds reasoning in deltas and messages.
         trust: How markers that are tokens are matched when ids are given: by "id", by "text", or "either".
         strict_markers: True: a marker that is not a token of the vocabulary counts only inside what a token
             has opened; anywhere else it is text. A call without a marker is also text. Requires `tokenizer`
             and token ids.
+        unknown_tools: Handling of a call to a tool that the request does not offer: "forward" emits it,
+            "content" emits its text as content, "drop-with-report" only reports it in `Message.dropped`.
+        calls_in_fences: Handling of a call that the content quotes: in a fence or backquotes, or on a line
+            that begins as an item of a list or a quotation. "auto": hold it back. It is text if prose
+            follows, and a call if the output ends or other calls follow. "keep": it is text. "call": it is a
+            call.
+        parallel_tool_calls: False: only the first call is emitted; further ones are reported in
+            `Message.dropped`.
+        incomplete_calls: Whether the deltas include calls that are cut off or malformed. "forward": yes, up
+            to the end or the fault. "withhold": no; a call's deltas are held back until it is complete. The
+            message always has the call, with its status.
+        repair: Accept JSON with single quotes, trailing commas, Python literals and bare keys, and close what
+            the end of the output left open. `ToolCall.repairs` lists the repairs.
+        only_reasoning: Extract only the reasoning and its markup. Everything else, including calls and their
+            markup, is emitted as content, byte for byte. For a stack that parses calls in a second pass.
+            `region` still reports an open call.
+        max_calls: Maximum number of calls in one answer. The text of further calls is malformed.
+        max_argument_bytes: Maximum size of one call's arguments, in bytes.
+        max_depth: Maximum nesting depth of lists and objects in the arguments, at most 512.
+        max_held_bytes: Maximum number of bytes held back while they may still become a call. Beyond that,
+            they are text.
         skip_special_tokens: Omit special tokens from content and reasoning unless they are markers of the
             format. Headers, names and arguments still read them.
         white_space: White space at both ends of the content and of the reasoning. "keep": keep it, except
@@ -102,9 +94,6 @@ class Parser(NativeTokenStreamer):
         stop_in: "content": match stop strings in content only, and never in markup. "everywhere": also match
             them in reasoning and calls, if the input is token ids alone. A match inside a call leaves the
             call incomplete.
-        incomplete_calls: Whether the deltas include calls that are cut off or malformed. "forward": yes, up
-            to the end or the fault. "withhold": no; a call's deltas are held back until it is complete. The
-            message always has the call, with its status.
         keep_message: False: `finish` returns a message without texts, so memory stays flat.
         audit: Report the fate of every byte in `Message.audit`. With `keep_message=False` it covers only the
             last chunk: read `message.audit` after each chunk.
@@ -128,51 +117,53 @@ class Parser(NativeTokenStreamer):
         format: str | FormatFile | Format,
         tools: Iterable[Any] | ToolSchemas | None = None,
         *,
+        # Written by docs/make_options.py: keywords.
         reasoning: str | bool | None = None,
         prompt: str | Sequence[int] | None = None,
         tokenizer: Any = None,
         tool_choice: str | Mapping[str, Any] | None = "auto",
-        tool_calls_in_reasoning: ToolCallsInReasoning | None = None,
+        tool_calls_in_reasoning: Literal["auto", "keep", "end"] | None = None,
         unmarked_calls: bool = False,
         also: Also = (),
-        unknown_tools: UnknownTools = "forward",
-        calls_in_fences: CallsInFences = "auto",
+        start_in: Literal["auto", "content", "reasoning"] = "auto",
+        reasoning_field: Literal["reasoning_content", "reasoning"] = "reasoning_content",
+        trust: Literal["id", "text", "either"] = "id",
+        strict_markers: bool = False,
+        unknown_tools: Literal["forward", "content", "drop-with-report"] = "forward",
+        calls_in_fences: Literal["auto", "keep", "call"] = "auto",
         parallel_tool_calls: bool = True,
+        incomplete_calls: Literal["forward", "withhold"] = "forward",
         repair: bool = False,
         only_reasoning: bool = False,
-        start_in: StartIn = "auto",
         max_calls: int = 1000,
-        max_argument_bytes: int = 16 << 20,
+        max_argument_bytes: int = 16777216,
         max_depth: int = 512,
-        max_held_bytes: int = 1 << 20,
-        reasoning_field: ReasoningField = "reasoning_content",
-        trust: Trust = "id",
-        strict_markers: bool = False,
+        max_held_bytes: int = 1048576,
         skip_special_tokens: bool = True,
-        white_space: WhiteSpace = "keep",
+        white_space: Literal["keep", "trim"] = "keep",
         stop: str | Sequence[str] = (),
         include_stop: bool = False,
-        stop_in: StopIn = "content",
-        incomplete_calls: IncompleteCalls = "forward",
+        stop_in: Literal["content", "everywhere"] = "content",
         keep_message: bool = True,
         audit: bool = False,
         labels: bool = False,
         rollback_window: int = 0,
         id_seed: int = 0,
+        # End.
         **unknown: NoReturn,
     ) -> None:
         if unknown:
             raise unknown_option("Parser", min(unknown), (*PARSER_OPTIONS, "tokenizer", "tools"))
-        begin_stream(
-            self, format, tools, tokenizer, prompt, reasoning_field,
-            # In the order of `RECIPE_OPTIONS`; `locals()` would cost more than the rest.
-            (
-                reasoning, tool_choice, tool_calls_in_reasoning, unmarked_calls, also, start_in, trust,
-                strict_markers, unknown_tools, calls_in_fences, parallel_tool_calls, incomplete_calls, repair, only_reasoning,
-                max_calls, max_argument_bytes, max_depth, max_held_bytes, skip_special_tokens, white_space, stop,
-                include_stop, stop_in, keep_message, audit, labels, rollback_window, id_seed,
-            ),
+        # `locals()` would cost more than the rest.
+        # Written by docs/make_options.py: values.
+        options = (  # of RECIPE_OPTIONS
+            reasoning, tool_choice, tool_calls_in_reasoning, unmarked_calls, also, start_in, trust,
+            strict_markers, unknown_tools, calls_in_fences, parallel_tool_calls, incomplete_calls, repair,
+            only_reasoning, max_calls, max_argument_bytes, max_depth, max_held_bytes, skip_special_tokens,
+            white_space, stop, include_stop, stop_in, keep_message, audit, labels, rollback_window, id_seed,
         )  # fmt: skip
+        # End.
+        begin_stream(self, format, tools, tokenizer, prompt, reasoning_field, options)
 
     def _repr_html_(self) -> str:
         from unspool.core.stream.message_html import message_html, state_html  # only notebooks need it

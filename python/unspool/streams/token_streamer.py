@@ -3,23 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from unspool._core import Delta, DeltaChannel, Format, ToolSchemas
 from unspool.core.format.other_families import Also
-from unspool.core.stream.stream_options import (
-    DELIVERY_OPTIONS,
-    PARSER_OPTIONS,
-    CallsInFences,
-    IncompleteCalls,
-    ReasoningField,
-    StartIn,
-    StopIn,
-    ToolCallsInReasoning,
-    Trust,
-    UnknownTools,
-    WhiteSpace,
-)
+from unspool.core.stream.stream_options import DELIVERY_OPTIONS, PARSER_OPTIONS
 from unspool.core.wrong_call import unknown_option
 from unspool.errors import ArgumentError
 from unspool.formats.format_file import FormatFile
@@ -69,30 +57,31 @@ class TokenStreamer(Parser):
         format: str | FormatFile | Format,
         tools: Iterable[Any] | ToolSchemas | None = None,
         *,
+        # Written by docs/make_options.py: keywords.
         reasoning: str | bool | None = None,
         prompt: str | Sequence[int] | None = None,
         tool_choice: str | Mapping[str, Any] | None = "auto",
-        tool_calls_in_reasoning: ToolCallsInReasoning | None = None,
+        tool_calls_in_reasoning: Literal["auto", "keep", "end"] | None = None,
         unmarked_calls: bool = False,
         also: Also = (),
-        unknown_tools: UnknownTools = "forward",
-        calls_in_fences: CallsInFences = "auto",
-        parallel_tool_calls: bool = True,
-        repair: bool = False,
-        start_in: StartIn = "auto",
-        max_calls: int = 1000,
-        max_argument_bytes: int = 16 << 20,
-        max_depth: int = 512,
-        max_held_bytes: int = 1 << 20,
-        reasoning_field: ReasoningField = "reasoning_content",
-        trust: Trust = "id",
+        start_in: Literal["auto", "content", "reasoning"] = "auto",
+        reasoning_field: Literal["reasoning_content", "reasoning"] = "reasoning_content",
+        trust: Literal["id", "text", "either"] = "id",
         strict_markers: bool = False,
+        unknown_tools: Literal["forward", "content", "drop-with-report"] = "forward",
+        calls_in_fences: Literal["auto", "keep", "call"] = "auto",
+        parallel_tool_calls: bool = True,
+        incomplete_calls: Literal["forward", "withhold"] = "forward",
+        repair: bool = False,
+        max_calls: int = 1000,
+        max_argument_bytes: int = 16777216,
+        max_depth: int = 512,
+        max_held_bytes: int = 1048576,
         skip_special_tokens: bool = True,
-        white_space: WhiteSpace = "keep",
+        white_space: Literal["keep", "trim"] = "keep",
         stop: str | Sequence[str] = (),
         include_stop: bool = False,
-        stop_in: StopIn = "content",
-        incomplete_calls: IncompleteCalls = "forward",
+        stop_in: Literal["content", "everywhere"] = "content",
         keep_message: bool = True,
         audit: bool = False,
         labels: bool = False,
@@ -102,21 +91,23 @@ class TokenStreamer(Parser):
         choice: int = 0,
         closes_channel: bool = True,
         skip_prompt: bool | None = None,
+        # End.
         **unknown: NoReturn,
     ) -> None:
         if unknown:
             raise unknown_option("TokenStreamer", min(unknown), (*PARSER_OPTIONS, *DELIVERY_OPTIONS, "tools"))
         if tokenizer is None:
             raise ArgumentError("tokenizer is None; a streamer of token ids needs one")
+        # Written by docs/make_options.py: values.
+        options = (  # of RECIPE_OPTIONS
+            reasoning, tool_choice, tool_calls_in_reasoning, unmarked_calls, also, start_in, trust,
+            strict_markers, unknown_tools, calls_in_fences, parallel_tool_calls, incomplete_calls, repair,
+            False, max_calls, max_argument_bytes, max_depth, max_held_bytes, skip_special_tokens, white_space,
+            stop, include_stop, stop_in, keep_message, audit, labels, rollback_window, id_seed,
+        )  # fmt: skip
+        # End.
         begin_stream(
-            self, format, tools, tokenizer, prompt, reasoning_field,
-            # In the order of `RECIPE_OPTIONS`; False is `only_reasoning`.
-            (
-                reasoning, tool_choice, tool_calls_in_reasoning, unmarked_calls, also, start_in, trust,
-                strict_markers, unknown_tools, calls_in_fences, parallel_tool_calls, incomplete_calls, repair, False,
-                max_calls, max_argument_bytes, max_depth, max_held_bytes, skip_special_tokens, white_space, stop,
-                include_stop, stop_in, keep_message, audit, labels, rollback_window, id_seed,
-            ),
+            self, format, tools, tokenizer, prompt, reasoning_field, options,
             channel=channel, choice=choice, closes_channel=closes_channel, first_put=_FIRST_PUT[skip_prompt],
         )  # fmt: skip
 

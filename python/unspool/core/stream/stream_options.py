@@ -1,7 +1,8 @@
 """The table of stream options.
 
 The core defines its own options and their defaults (csrc/stream/stream_options.cpp). This module adds the options
-that Python resolves first. A test compares signatures, docstrings and docs/options.md with the table.
+that Python resolves first. `python docs/make_options.py` writes signatures, docstrings, types and docs/options.md
+from the table.
 """
 
 from __future__ import annotations
@@ -11,31 +12,34 @@ from typing import Any, Literal, get_args
 from unspool._core import _stream_options
 from unspool.core.format.compile_format import Trust
 
-__all__ = [
-    "CORE_OPTIONS", "DELIVERY_OPTIONS", "PARSER_OPTIONS", "START_IN", "CallsInFences", "IncompleteCalls", "Option", "ReasoningField",
-    "StartIn", "StopIn", "ToolCallsInReasoning", "Trust", "UnknownTools",
-    "WhiteSpace",
-]  # fmt: skip
+__all__ = ["CORE_OPTIONS", "DELIVERY_OPTIONS", "PARSER_OPTIONS", "START_IN", "Option", "StartIn"]
 
+# Written by docs/make_options.py: choices.
 CallsInFences = Literal["auto", "keep", "call"]
 IncompleteCalls = Literal["forward", "withhold"]
-ReasoningField = Literal["reasoning_content", "reasoning"]
-StartIn = Literal["auto", "content", "reasoning"]
 StopIn = Literal["content", "everywhere"]
-ToolCallsInReasoning = Literal["auto", "keep", "end"]
 UnknownTools = Literal["forward", "content", "drop-with-report"]
 WhiteSpace = Literal["keep", "trim"]
+__all__ += ["CallsInFences", "IncompleteCalls", "StopIn", "UnknownTools", "WhiteSpace"]  # fmt: skip
+# End.
+
+StartIn = Literal["auto", "content", "reasoning"]
 START_IN = get_args(StartIn)
 
 
 class Option:
-    """An option: its meaning, its default, and its allowed words if it is a choice."""
+    """An option: its meaning, its default, its allowed words if it is a choice, and its type.
+
+    The type is an annotation; "" stands for the words, or for the type of the default.
+    """
 
     # Not a `NamedTuple`: creating one takes an eighth of the import time of unspool.
-    __slots__ = ("default", "meaning", "name", "words")
+    __slots__ = ("default", "meaning", "name", "type", "words")
 
-    def __init__(self, name: str, meaning: str, default: Any = None, words: tuple[str, ...] = ()) -> None:
-        self.name, self.meaning, self.default, self.words = name, meaning, default, words
+    def __init__(
+        self, name: str, meaning: str, default: Any = None, words: tuple[str, ...] = (), type: str = ""
+    ) -> None:
+        self.name, self.meaning, self.default, self.words, self.type = name, meaning, default, words, type
 
 
 def _table(*options: Option) -> dict[str, Option]:
@@ -54,16 +58,19 @@ PARSER_OPTIONS = {
             "reasoning",
             "The name of the format whose reasoning markup is used. None: this format itself. False or "
             '"none": reasoning tags are content.',
+            type="str | bool | None",
         ),
         Option(
             "prompt",
             "The prompt, as text or (with `tokenizer`) as token ids. It decides whether the output "
             "starts inside reasoning. None of it is emitted.",
+            type="str | Sequence[int] | None",
         ),
         Option(
             "tokenizer",
             "A tokenizer or `Vocabulary`; required for token ids. Markers that are tokens are then "
             "matched by id, and text that only spells one stays text.",
+            type="Any",
         ),
         Option(
             "tool_choice",
@@ -71,13 +78,14 @@ PARSER_OPTIONS = {
             "as the API's dict): the output may also have the form of guided decoding, which is a bare "
             "list of calls or only the arguments.",
             default="auto",
+            type="str | Mapping[str, Any] | None",
         ),
         Option(
             "tool_calls_in_reasoning",
             '"auto": hold back calls inside reasoning. They are text if the reasoning closes after them, '
             'and calls if the output ends. "keep": they are text. "end": a call ends the reasoning. None: '
             "the format decides.",
-            words=get_args(ToolCallsInReasoning),
+            words=("auto", "keep", "end"),
         ),
         Option(
             "unmarked_calls",
@@ -94,6 +102,7 @@ PARSER_OPTIONS = {
             "must name one of `tools` and fit its schema. It is emitted when it is complete, and "
             "`ToolCall.written_as` names its format.",
             default=(),
+            type="Also",
         ),
         Option(
             "start_in",
@@ -106,7 +115,7 @@ PARSER_OPTIONS = {
             "reasoning_field",
             "The field that holds reasoning in deltas and messages.",
             default="reasoning_content",
-            words=get_args(ReasoningField),
+            words=("reasoning_content", "reasoning"),
         ),
         Option(
             "trust",
@@ -127,7 +136,11 @@ PARSER_OPTIONS = {
 
 #: Further options of `TokenStreamer`: the destination of the deltas, and the meaning of the first `put`.
 DELIVERY_OPTIONS = _table(
-    Option("channel", "The channel that receives the deltas; `end` closes it."),
+    Option(
+        "channel",
+        "The channel that receives the deltas; `end` closes it.",
+        type="DeltaChannel | None",
+    ),
     Option(
         "choice",
         "The index of this answer among the request's answers, from 0 (`Delta.choice`). With an "
@@ -145,5 +158,6 @@ DELIVERY_OPTIONS = _table(
         "skip_prompt",
         "Whether the first `put` is the prompt. None: yes if it is a two-dimensional tensor; a list "
         "of ids is never a prompt.",
+        type="bool | None",
     ),
 )
