@@ -1,7 +1,7 @@
 """Writes what the table of options says wherever an option is spelled: `python docs/make_options.py`.
 
-That is docs/options.md, the types of the core's choices, and the signatures and docstrings of `Parser` and
-`TokenStreamer`.
+That is docs/options.md, the types of the core's choices, the type of all options, and the signatures and docstrings
+of `Parser` and `TokenStreamer`.
 """
 
 from __future__ import annotations
@@ -88,6 +88,41 @@ def values(fixed: Mapping[str, str]) -> str:
     return f"        options = (  # of RECIPE_OPTIONS\n{lines}\n        )  # fmt: skip\n"
 
 
+TYPED = '''"""The options of `Parser` as types, for functions that pass them on. Written by docs/make_options.py."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypedDict
+
+from unspool.core.format.other_families import Also
+
+__all__ = ["ParserOptions", "SharedOptions"]
+
+
+class SharedOptions(TypedDict, total=False):
+    """The options of `Parser` by name, except `prompt` and `tokenizer`, which some functions take themselves."""
+
+{shared}
+
+class ParserOptions(SharedOptions, total=False):
+    """The options of `Parser` by name."""
+
+{own}'''
+
+
+def make_typed() -> str:
+    """The whole file."""
+    own = {name: PARSER_OPTIONS[name] for name in ("prompt", "tokenizer")}
+    shared = {name: option for name, option in PARSER_OPTIONS.items() if name not in own}
+    return TYPED.format(shared=members(shared), own=members(own))
+
+
+def members(options: Mapping[str, Option]) -> str:
+    """The options as members of a `TypedDict`."""
+    return "".join(f"    {name}: {type_of(option)}\n" for name, option in options.items())
+
+
 def choices(options: Mapping[str, Option]) -> str:
     """A type for each choice, under the option's name in capitals."""
     named = {
@@ -136,6 +171,8 @@ def make(path: str) -> str:
     """What a file should be."""
     if path == "docs/options.md":
         return make_page()
+    if path == TYPES:
+        return make_typed()
     source = (ROOT / path).read_text(encoding="utf-8")
     if path == PARSER:
         source = with_blocks(source, keywords=keywords(PARSER_OPTIONS), values=values({}))
@@ -148,7 +185,8 @@ def make(path: str) -> str:
 
 PARSER = "python/unspool/streams/parser.py"
 STREAMER = "python/unspool/streams/token_streamer.py"
-FILES = ("docs/options.md", "python/unspool/core/stream/stream_options.py", PARSER, STREAMER)
+TYPES = "python/unspool/core/stream/parser_options.py"
+FILES = ("docs/options.md", "python/unspool/core/stream/stream_options.py", TYPES, PARSER, STREAMER)
 
 if __name__ == "__main__":
     for each in FILES:

@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import unspool
 
@@ -34,6 +34,14 @@ def stream(chunks: list[str]) -> Iterator[bytes]:
         arguments: dict[str, Any] = json.loads(call.arguments)
         print(name, arguments, call.status == "complete", [each.path for each in call.violations or ()])
     print(message.content, message.reasoning, message.finish_reason, message.to_openai())
+
+
+def parse_wrongly(text: str) -> None:
+    """The names and types of options are known wherever options are passed on."""
+    if TYPE_CHECKING:  # type checkers alone read this; an ignored line without an error is one
+        unspool.parse(text, "hermes", repare=True)  # type: ignore[call-arg]
+        unspool.parse(text, "hermes", white_space="cut")  # type: ignore[arg-type]
+        unspool.BatchParser("hermes", max_calls="3")  # type: ignore[arg-type]
 
 
 def read_tokens(file: Path, ids: list[int]) -> str:

@@ -15,7 +15,10 @@ from unspool.formats.format_file import FormatFile
 from unspool.streams.choose_recipe import choose_recipe
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from unspool.core.stream.message import Message
+    from unspool.core.stream.parser_options import ParserOptions
 
 __all__ = ["BatchParser", "parse_batch"]
 
@@ -27,7 +30,7 @@ def parse_batch(
     *,
     finish_reason: str | Iterable[str] = "stop",
     threads: int = 1,
-    **options: Any,
+    **options: Unpack[ParserOptions],
 ) -> list[Message]:
     """Parse whole outputs in a single native call that releases the GIL; see `parse` for one output.
 
@@ -71,7 +74,7 @@ class BatchParser:
         tools: Iterable[Any] | ToolSchemas | None = None,
         *,
         threads: int = 1,
-        **options: Any,
+        **options: Unpack[ParserOptions],
     ) -> None:
         if isinstance(threads, bool) or (threads := operator.index(threads)) < 1:
             raise ArgumentError(f"threads is {threads}; pass 1 or more")

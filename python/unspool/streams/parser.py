@@ -21,9 +21,10 @@ from unspool.streams.stray_tag import warn_of_stray_tag
 from unspool.streams.wrong_format import find_format_of_calls
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing_extensions import Self, Unpack
 
     from unspool.core.stream.message import Message
+    from unspool.core.stream.parser_options import ParserOptions
 
 __all__ = ["ChannelParser", "Parser", "begin_stream", "parse"]
 
@@ -294,7 +295,7 @@ def parse(
     tools: Iterable[Any] | ToolSchemas | None = None,
     *,
     finish_reason: str = "stop",
-    **options: Any,
+    **options: Unpack[ParserOptions],
 ) -> Message:
     """Parse a whole output with a new `Parser`; `options` are those of `Parser`."""
     try:

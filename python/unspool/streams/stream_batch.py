@@ -21,8 +21,11 @@ from unspool.formats.format_file import FormatFile, get_format
 from unspool.streams.choose_recipe import choose_recipe
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from unspool._core import BatchResult
     from unspool.core.stream.message import Message
+    from unspool.core.stream.parser_options import SharedOptions
     from unspool.writing.engines.matcher import GrammarMatcher
     from unspool.writing.grammar_result import Grammar
 
@@ -46,8 +49,7 @@ class StreamBatch(NativeStreamBatch):
         format: The name of a format, a `FormatFile`, or a compiled `Format`; see `Parser`.
         threads: The number of threads that compute the masks of grammars. `step` runs in the caller's thread.
         end_ids: Token ids that end an answer, in addition to the format's: the model's `eos_token_id`.
-        reasoning_field: The field that holds reasoning in the deltas.
-        options: Options of `Parser`, for all streams; `add` can override them.
+        prompt, options: Options of `Parser`, for all streams; `add` can override them.
 
     Raises:
         UnknownFormatError, ArgumentError, VocabularyError: As in `Parser`.
@@ -60,12 +62,13 @@ class StreamBatch(NativeStreamBatch):
         *,
         threads: int = 1,
         end_ids: Iterable[int] | None = None,
-        **options: Any,
+        prompt: str | Sequence[int] | None = None,
+        **options: Unpack[SharedOptions],
     ) -> None:
         if tokenizer is None:
             raise ArgumentError("tokenizer is None; a batch of token ids needs one")
         self._format = format
-        self._options = given = with_defaults({**options, "tokenizer": tokenizer})
+        self._options = given = with_defaults({**options, "tokenizer": tokenizer, "prompt": prompt})
         recipe = choose_recipe(format, None, tokenizer, recipe_options(given))
         recipe.native.for_request(None, given["prompt"])  # raises if it is invalid
         self._reasoning_field = given["reasoning_field"]
@@ -86,7 +89,7 @@ class StreamBatch(NativeStreamBatch):
         choice: int = 0,
         deltas: bool = False,
         grammar: GrammarMatcher | Grammar | str | None = None,
-        **options: Any,
+        **options: Unpack[SharedOptions],
     ) -> int:
         """Create a stream for a request.
 

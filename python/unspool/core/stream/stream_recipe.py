@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from unspool._core import Format, FormatSource, StreamRecipe, Vocabulary
 from unspool.core.format.compile_format import compile_format
@@ -12,6 +12,9 @@ from unspool.core.stream.stream_options import PARSER_OPTIONS, START_IN
 from unspool.core.stream.tool_choice import read_tool_choice
 from unspool.core.wrong_call import unknown_option
 from unspool.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from unspool.core.stream.parser_options import ParserOptions
 
 __all__ = ["RECIPE_OPTIONS", "make_recipe", "recipe_options", "with_defaults"]
 
@@ -57,7 +60,8 @@ def make_recipe(
     Raises:
         UnknownFormatError, ArgumentError: As in `Parser`.
     """
-    given = dict(zip(RECIPE_OPTIONS, options, strict=True))
+    by_name = dict(zip(RECIPE_OPTIONS, options, strict=True))
+    given = cast("ParserOptions", by_name)
     if given["strict_markers"] and vocabulary is None:
         raise ArgumentError(
             "strict_markers knows markers by their token ids; pass tokenizer=, and feed token ids"
@@ -80,4 +84,4 @@ def make_recipe(
         strict_markers=given["strict_markers"],
     )
     starts = None if start_in == "auto" else start_in == "reasoning"
-    return StreamRecipe(compiled, given, vocabulary, starts, kept), named
+    return StreamRecipe(compiled, by_name, vocabulary, starts, kept), named
