@@ -6,17 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from unspool.generation.backends.native_backend import NotContinuable, generate_natively
+from unspool.generation.backends.transformers_backend import generate_with_transformers
 from unspool.generation.hooks import conditioned
 from unspool.generation.model_run import ModelRun
-from unspool.generation.native_backend import NotContinuable, generate_natively
 from unspool.generation.prefill.context_limit import fit_context
 from unspool.generation.prefill.prepare import prepare_prompt
 from unspool.generation.prompts.prompt import Prompt, read_prompt
 from unspool.generation.rows import Rows
-from unspool.generation.transformers_backend import generate_with_transformers
 
 if TYPE_CHECKING:
-    from unspool.generation.batched_backend import ModelBatch
+    from unspool.generation.backends.batched_backend import ModelBatch
     from unspool.generation.hooks import ConditioningHook
     from unspool.generation.prefill.prepared import PreparedPrompt
     from unspool.generation.prefill.report import PrefillReport

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from unspool.errors import ArgumentError, ChannelCancelledError
+from unspool.generation.backends.transformers_backend import ask_criteria
 from unspool.generation.logits import IdPicker
 from unspool.generation.prefill.prepared import PreparedPrompt
 from unspool.generation.rows import Rows
 from unspool.generation.settings import GenerationSettings
-from unspool.generation.transformers_backend import ask_criteria
 
 __all__ = ["Steps"]
 

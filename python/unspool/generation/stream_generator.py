@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from unspool._core import Format
     from unspool.formats.format_file import FormatFile
-    from unspool.generation.batched_backend import ModelBatch
+    from unspool.generation.backends.batched_backend import ModelBatch
     from unspool.generation.stream_result import StreamResult
 
 __all__ = ["StreamGenerator"]
@@ -428,7 +428,7 @@ class StreamGenerator:
             return None
         if self.hook is not None:
             raise ArgumentError("a hook prepares the model for one request; use backend='native'")
-        from unspool.generation.batched_backend import ModelBatch
+        from unspool.generation.backends.batched_backend import ModelBatch
 
         positions = model_positions(self.model)
         if cache_tokens is None:
