@@ -175,3 +175,18 @@ def test_greedy_overrules_a_model_that_samples(model: Any, monkeypatch: pytest.M
         # transformers 4 remarks on the model's own temperature, which greedy does not use.
         warnings.filterwarnings("ignore", message=r"`do_sample` is set to `False`")
         assert run(model, temperature=0) == greedy
+
+
+def test_a_replacement_checks_only_what_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    params, read = SamplingParams(temperature=0.5, stop="a"), SamplingParams._read_field
+    checked: list[str] = []
+
+    def see(self: SamplingParams, field: Any, value: Any) -> Any:
+        checked.append(field.name)
+        return read(self, field, value)
+
+    monkeypatch.setattr(SamplingParams, "_read_field", see)
+    assert params.replace(n=2, stop="b") == SamplingParams(temperature=0.5, stop=["b"], n=2)
+    assert checked[:2] == ["n", "stop"]  # in the order of the fields
+    with pytest.raises(ArgumentError, match="n is 0"):
+        params.replace(n=0)

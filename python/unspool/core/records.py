@@ -43,23 +43,37 @@ class Record:
         return object.__new__(cls)
 
     def __post_init__(self) -> None:
-        cls: Any = type(self)  # Any for mypy, which considers the dataclass not hashable
-        hints = _annotations(cls)
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
             if value is None and field.default is None:
                 continue  # the most common case
-            if not _is_default_infinity(field, value):
-                object.__setattr__(self, field.name, _read(hints[field.name], value, field.name))
+            object.__setattr__(self, field.name, self._read_field(field, value))
         self._check()
 
+    def _read_field(self, field: dataclasses.Field[Any], value: Any) -> Any:
+        """Return a field's value in the form in which it is stored; subclasses may add conversions and checks.
+
+        Not called for None if that is the default.
+        """
+        if _is_default_infinity(field, value):
+            return value
+        cls: Any = type(self)  # Any for mypy, which considers the dataclass not hashable
+        return _read(_annotations(cls)[field.name], value, field.name)
+
     def _check(self) -> None:
-        """Raise ArgumentError if a value is out of its range; subclasses override this."""
+        """Raise ArgumentError if the values do not fit together; subclasses override this."""
 
     def replace(self: R, **changes: Any) -> R:
-        """Return a copy with some fields changed; the values are checked as at construction."""
+        """Return a copy with some fields changed; only these are converted and checked as at construction."""
         _refuse_unknown(type(self), changes)
-        return dataclasses.replace(self, **changes)
+        copy = object.__new__(type(self))
+        for field in dataclasses.fields(self):
+            value = changes[field.name] if field.name in changes else getattr(self, field.name)
+            if field.name in changes and not (value is None and field.default is None):
+                value = self._read_field(field, value)
+            object.__setattr__(copy, field.name, value)
+        copy._check()
+        return copy
 
     def to_dict(self) -> dict[str, Any]:
         """Return every field by its name: records as dicts, tuples as lists, a default of -inf as None."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields
 from typing import Any, TypeVar
 
 from unspool.core.records import Record, require_at_least
@@ -118,16 +118,15 @@ class SamplingParams(Record):
     skip_special_tokens: bool | None = None
     logprobs: int | None = None
 
-    def __post_init__(self) -> None:
-        if self.stop is None or isinstance(self.stop, str):
-            object.__setattr__(self, "stop", () if self.stop is None else (self.stop,))
-        Record.__post_init__(self)
-
-    def _check(self) -> None:
-        for name, (is_valid, words) in _RANGES.items():
-            value = getattr(self, name)
-            if value is not None and not is_valid(value):
-                raise ArgumentError(f"{name} is {value}; pass {words}")
+    def _read_field(self, field: Field[Any], value: Any) -> Any:
+        if field.name == "stop" and (value is None or isinstance(value, str)):
+            value = () if value is None else (value,)
+        value = Record._read_field(self, field, value)
+        if value is not None and field.name in _RANGES:
+            is_valid, words = _RANGES[field.name]
+            if not is_valid(value):
+                raise ArgumentError(f"{field.name} is {value}; pass {words}")
+        return value
 
     @classmethod
     def read(cls, value: SamplingParams | Mapping[str, Any] | None) -> SamplingParams:
