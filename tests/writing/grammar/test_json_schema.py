@@ -11,10 +11,12 @@ import pytest
 import unspool
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from unspool.core.schema.schema import ObjectOf
 from unspool.core.schema.schema_check import check
+from unspool.core.schema.schema_json import schema_json
 from unspool.errors import ArgumentError
 from unspool.writing.grammar.json_answer import json_grammar
-from unspool.writing.schemas.json_schema import normalise, normalise_arguments
+from unspool.writing.schemas.json_schema import NormalisedSchema, normalise, normalise_arguments
 
 from .byte_walks import admits, walk
 from .keyword_soup import keyword_soup
@@ -77,7 +79,14 @@ def test_white_space_is_bounded() -> None:
 
 
 def shape_of(schema: Any, **options: Any) -> Any:
-    return normalise(schema, **options).schema
+    return as_json(normalise(schema, **options))
+
+
+def as_json(found: NormalisedSchema) -> Any:
+    made, definitions = schema_json(found.schema), found.definitions
+    if not definitions:
+        return made
+    return {**made, "$defs": {name: schema_json(one) for name, one in definitions.items()}}
 
 
 def dropped(schema: Any, **options: Any) -> list[tuple[str, str]]:
@@ -167,7 +176,7 @@ def dropped(schema: Any, **options: Any) -> list[tuple[str, str]]:
 )
 def test_keywords_are_normalised(schema: Any, normalised: Any) -> None:
     found = normalise(schema)
-    assert found.schema == normalised
+    assert as_json(found) == normalised
     assert found.dropped == ()
 
 
@@ -383,8 +392,8 @@ def test_references_that_multiply_stay_shared() -> None:
         for i in range(60)
     }
     found = normalise({"$ref": "#/$defs/0", "$defs": {**definitions, "60": {"type": "null"}}})
-    assert len(found.schema["$defs"]) <= 61
-    assert len(json.dumps(found.schema)) < 20_000
+    assert len(found.definitions) <= 61
+    assert len(json.dumps(as_json(found))) < 20_000
 
 
 STRING_OR_NULL = {"anyOf": [{"type": "string"}, {"type": "null"}]}
@@ -471,12 +480,12 @@ def test_more_keys_are_allowed_on_request() -> None:
 
 def test_arguments_are_an_object() -> None:
     for parameters in (None, {}, True):
-        assert normalise_arguments(parameters).schema == {"type": "object", "additionalProperties": {}}
-    nothing = normalise_arguments({"type": "object", "properties": {}}).schema
+        assert normalise_arguments(parameters).schema == ObjectOf()
+    nothing = as_json(normalise_arguments({"type": "object", "properties": {}}))
     assert nothing == {"type": "object", "properties": {}, "additionalProperties": False}
-    union = normalise_arguments(
-        {"anyOf": [{"properties": {"a": {"type": "null"}}}, {"type": "string"}]}
-    ).schema
+    union = as_json(
+        normalise_arguments({"anyOf": [{"properties": {"a": {"type": "null"}}}, {"type": "string"}]})
+    )
     assert union["type"] == "object"
     with pytest.raises(ArgumentError, match="no value fits"):
         normalise_arguments({"type": "string"})

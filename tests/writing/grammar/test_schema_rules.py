@@ -46,7 +46,8 @@ OBJECT = {"type": "object"}
 
 def python_rules(schema: Any) -> Rules:
     rules = Rules({"start": EMPTY})
-    rules.named["start"] = SchemaRules(rules, PYTHON_VALUES, normalise(schema, syntax="gbnf").schema).value()
+    found = normalise(schema, syntax="gbnf")
+    rules.named["start"] = SchemaRules(rules, PYTHON_VALUES, found.definitions).value(found.schema)
     return rules
 
 

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import html
-import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from collections.abc import Sequence as List
 from dataclasses import dataclass, field
-from typing import Any
 
 from unspool._core import Edge, ParameterShape, Shape
+from unspool.core.schema.schema import (
+    Anything,
+    Definitions,
+    Listed,
+    ListOf,
+    Nothing,
+    ObjectOf,
+    OneOf,
+    Schema,
+    Text,
+    follow,
+)
 from unspool.errors import ArgumentError
 from unspool.writing.grammar.custom_text import Ended, as_string
 from unspool.writing.grammar.lexicon import Lexicon, edge
@@ -39,7 +49,7 @@ from unspool.writing.rules.nodes import (
 )
 from unspool.writing.rules.written_values import EscapedValues
 from unspool.writing.schemas.schema_rules import value_rules
-from unspool.writing.schemas.schema_types import ANY_TYPE, only, resolve, types_of
+from unspool.writing.schemas.schema_types import ANY_TYPE, only, types_of
 
 __all__ = ["Arguments"]
 
@@ -48,7 +58,6 @@ _STARTS = {
     "number": "-0123456789", "integer": "-0123456789", "object": "{", "array": "[",
     "boolean": ("true", "false", "True", "False"), "null": ("null", "None"),
 }  # fmt: skip
-_TEXT_ONLY = frozenset({"minLength", "maxLength", "pattern", "format"})
 
 
 @dataclass
@@ -60,15 +69,15 @@ class Arguments:
     rules: Rules
     words: tuple[str, ...]
     dropped: list[Dropped]
-    elements: dict[tuple[str, ...], Reference] = field(default_factory=dict)
+    elements: dict[tuple[str, str, str, Schema], Reference] = field(default_factory=dict)
 
     def json(self, tool: Tool) -> Node:
         """All arguments, as one object."""
         quote = self.shape.quote
         if quote is None:
-            return value_rules(self.rules, self.written(tool, JSON), tool.schema, tool.schema)
+            return value_rules(self.rules, self.written(tool, JSON), tool.schema, tool.definitions)
         written = self._quoted(tool, quote.open.literal, quote.close.literal)
-        return value_rules(self.rules, written, tool.schema, tool.schema)
+        return value_rules(self.rules, written, tool.schema, tool.definitions)
 
     def written(self, tool: Tool, values: EscapedValues) -> EscapedValues:
         """The notation of a tool's values. For a custom tool, every string is a text that the tool accepts, escaped."""
@@ -119,17 +128,17 @@ class Arguments:
 
     def parameters(self, tool: Tool, alternatives: List[ParameterShape]) -> Node:
         """Each parameter in its tags, in the order of the schema."""
-        return choice(*(self._members(one, alternatives) for one in tool.variants(self.dropped)))
+        return choice(*(self._members(tool, one, alternatives) for one in tool.variants(self.dropped)))
 
-    def _members(self, tool: Tool, alternatives: List[ParameterShape]) -> Node:
-        if not tool.properties and tool.schema.get("additionalProperties") is not False:
-            return star(self._parameter(tool, None, {}, alternatives))
-        properties = {key: value for key, value in tool.properties.items() if value is not False}
+    def _members(self, tool: Tool, arguments: ObjectOf, alternatives: List[ParameterShape]) -> Node:
+        if not arguments.members and arguments.is_open:
+            return star(self._parameter(tool, None, Anything(), alternatives))
         parts = [
-            (self._parameter(tool, key, schema, alternatives), key in tool.required)
-            for key, schema in properties.items()
+            (self._parameter(tool, key, schema, alternatives), key in arguments.required)
+            for key, schema in arguments.members
+            if not isinstance(schema, Nothing)
         ]
-        return in_order(self.rules, parts, EMPTY, tool.schema.get("minProperties", 0))
+        return in_order(self.rules, parts, EMPTY, arguments.fewest)
 
     def only_value(self, tool: Tool, before: Edge, after: Edge, space: str) -> Node:
         """The text of a tool's only parameter, without a key.
@@ -142,12 +151,10 @@ class Arguments:
                 f"the tool '{tool.name}' has {len(tool.properties)} parameters, and a call of this format "
                 "has one without a name; leave the tool out"
             )
-        is_closed = all(
-            one.schema.get("additionalProperties") is False for one in tool.variants(self.dropped)
-        )
-        if not tool.properties and is_closed:
+        is_open = any(one.is_open for one in tool.variants(self.dropped))
+        if not tool.properties and not is_open:
             return edge(self.lexicon, Edge(before.literal + after.literal))
-        key, schema = next(iter(tool.properties.items()), ("", {"type": "string"}))
+        key, schema = next(iter(tool.properties.items()), ("", Text()))
         value = self._tagged(tool, key, schema, (space, after), (True, True), own_line=True)
         assert value is not None
         opener = Literal(before.before + before.text if space else before.literal)
@@ -156,7 +163,7 @@ class Arguments:
         return sequence(opener, choice(value, sequence(GAP, edge(self.lexicon, after.rest, before=False))))
 
     def _parameter(
-        self, tool: Tool, key: str | None, schema: Any, alternatives: List[ParameterShape]
+        self, tool: Tool, key: str | None, schema: Schema, alternatives: List[ParameterShape]
     ) -> Node:
         has_text = any(one.is_verbatim for one in alternatives)
         is_paired = not all(one.value_space for one in alternatives)
@@ -177,7 +184,7 @@ class Arguments:
         tool: Tool,
         parameter: ParameterShape,
         key: str | None,
-        schema: Any,
+        schema: Schema,
         takes: tuple[bool, bool],
         is_paired: bool,
     ) -> list[Node]:
@@ -210,22 +217,22 @@ class Arguments:
         )
 
     def _by_type(
-        self, tool: Tool, parameter: ParameterShape, schema: Any
-    ) -> list[tuple[tuple[str, ...], Any]]:
+        self, tool: Tool, parameter: ParameterShape, schema: Schema
+    ) -> list[tuple[tuple[str, ...], Schema]]:
         """The schema; if the name of the type is written too, one schema for each type."""
-        types = types_of(schema, tool.schema)
+        types = types_of(schema, tool.definitions)
         if not parameter.has_type:
             return [((), schema)]
         if types == ANY_TYPE:
             types = ("string",)
         names = {"integer": ("number", "integer")}
-        return [(names.get(name, (name,)), only(name, schema, tool.schema)) for name in types]
+        return [(names.get(name, (name,)), only(name, schema, tool.definitions)) for name in types]
 
     def _tagged(
         self,
         tool: Tool,
         key: str,
-        schema: Any,
+        schema: Schema,
         edges: tuple[str, Edge],
         takes: tuple[bool, bool],
         has_entities: bool = False,
@@ -238,8 +245,8 @@ class Arguments:
         another alternative has no line breaks (`is_paired`), the first line break is required.
         """
         space_before, after = edges
-        types = types_of(schema, tool.schema)
-        resolved = resolve(schema, tool.schema)
+        types = types_of(schema, tool.definitions)
+        resolved = follow(schema, tool.definitions)
         is_any = set(types) >= set(ANY_TYPE) - {"integer"}
         others = [] if is_any else [name for name in types if name != "string"]
         space = GAP if space_before else EMPTY
@@ -271,16 +278,16 @@ class Arguments:
             ]
         return choice(*made) if made else None
 
-    def _listed(self, tool: Tool, schema: Any, closer: str) -> list[str] | None:
+    def _listed(self, tool: Tool, schema: Schema, closer: str) -> list[str] | None:
         """The strings that a schema lists; None if it lists none."""
-        texts = _texts_of(schema, tool.schema)
+        texts = _texts_of(schema, tool.definitions)
         for text in texts or ():
             if any(word in text for word in (closer, *self.words)):
                 raise ArgumentError(f"'{text}' of '{tool.name}' holds a marker of the format; rename it")
         return texts
 
-    def _drop(self, tool: Tool, key: str, schema: Any) -> None:
-        for keyword in sorted(_TEXT_ONLY & _keywords(only("string", schema, tool.schema))):
+    def _drop(self, tool: Tool, key: str, schema: Schema) -> None:
+        for keyword in sorted(_constraints(only("string", schema, tool.definitions))):
             self.dropped.append(
                 Dropped(f"{tool.name}#/properties/{key}", keyword, "the text is written to the letter")
             )
@@ -292,25 +299,24 @@ class Arguments:
         text = self.lexicon.text_until(words, closer, start, least=int(own_line), own_line=own_line)
         return sequence(text, GAP) if after.after and not after.is_blank else text
 
-    def _typed(self, tool: Tool, key: str, name: str, schema: Any, has_entities: bool) -> Node:
+    def _typed(self, tool: Tool, key: str, name: str, schema: Schema, has_entities: bool) -> Node:
         """A value of a type other than string, as JSON."""
-        narrowed = only(name, schema, tool.schema)
+        narrowed = only(name, schema, tool.definitions)
         if name not in ("object", "array"):
-            values = [value for value in narrowed.get("enum", ()) if not isinstance(value, str)]
-            return value_rules(self.rules, JSON, {"enum": values} if values else narrowed, tool.schema)
+            return value_rules(self.rules, JSON, narrowed, tool.definitions)
         without = "&<" if has_entities else ""
         written = MarkedJson(self.words, without, lambda: self._drop_text(tool, key))
-        return value_rules(self.rules, written, narrowed, tool.schema)
+        return value_rules(self.rules, written, narrowed, tool.definitions)
 
     # <key>..</key>: an object's members are nested elements; a list's items are called item.
-    def _element(self, tool: Tool, parameter: ParameterShape, key: str | None, schema: Any) -> Node:
+    def _element(self, tool: Tool, parameter: ParameterShape, key: str | None, schema: Schema) -> Node:
         if key is None:
             raise ArgumentError(
                 f"'{tool.name}' takes any argument, which this format cannot write; list them"
             )
         if not re.fullmatch(r"[\w.-]([\w .-]*[\w.-])?", key):
             raise ArgumentError(f"no element can be called {key!r}, a key of '{tool.name}'; rename it")
-        made = (tool.name, parameter.open.literal, key, json.dumps(schema, sort_keys=True))
+        made = (tool.name, parameter.open.literal, key, schema)
         if made in self.elements:
             return self.elements[made]
         rule = self.elements[made] = self.rules.reserve("element")
@@ -324,13 +330,13 @@ class Arguments:
         self.rules.named[rule.name] = sequence(opener, inside, GAP)
         return rule
 
-    def _inside(self, tool: Tool, parameter: ParameterShape, key: str, schema: Any, closer: Edge) -> Node:
-        resolved = resolve(schema, tool.schema)
-        types = types_of(schema, tool.schema)
+    def _inside(self, tool: Tool, parameter: ParameterShape, key: str, schema: Schema, closer: Edge) -> Node:
+        resolved = follow(schema, tool.definitions)
+        types = types_of(schema, tool.definitions)
         end = self.lexicon.markup(closer.literal)
         made: list[Node] = []
         if "string" in types:
-            texts = _texts_of(resolved, tool.schema)
+            texts = _texts_of(resolved, tool.definitions)
             others = [] if types == ANY_TYPE else [name for name in types if name != "string"]
             words = [parameter.open.text, *self.words]
             own = self._custom_text(tool, [*words, closer.text], end)
@@ -346,26 +352,24 @@ class Arguments:
             made += [sequence(one, end) for one in nested]
         return choice(*made)
 
-    def _nested(self, tool: Tool, parameter: ParameterShape, name: str, schema: Any) -> Node:
-        narrowed = only(name, schema, tool.schema)
-        if name == "object" and narrowed.get("properties"):
-            required = set(narrowed.get("required", ()))
-            parts = [
-                (self._element(tool, parameter, key, value), key in required)
-                for key, value in narrowed["properties"].items()
-            ]
-            return in_order(self.rules, parts, EMPTY, narrowed.get("minProperties", 0))
-        has_items = not narrowed.get("prefixItems") and narrowed.get("items") not in (None, True, False, {})
-        if (
-            name == "array" and has_items
-        ):  # items with individual schemas are JSON, because elements have one schema
-            return self._items(tool, parameter, narrowed)
+    def _nested(self, tool: Tool, parameter: ParameterShape, name: str, schema: Schema) -> Node:
+        narrowed = only(name, schema, tool.definitions)
+        match narrowed:
+            case ObjectOf(members) if members:
+                parts = [
+                    (self._element(tool, parameter, key, value), key in narrowed.required)
+                    for key, value in members
+                ]
+                return in_order(self.rules, parts, EMPTY, narrowed.fewest)
+            # Items with individual schemas are JSON, because elements have one schema.
+            case ListOf(()) if narrowed.has_others and not isinstance(narrowed.others, Anything):
+                return self._items(tool, parameter, narrowed)
         return self._typed(tool, "", name, narrowed, False)
 
-    def _items(self, tool: Tool, parameter: ParameterShape, schema: Mapping[str, Any]) -> Node:
+    def _items(self, tool: Tool, parameter: ParameterShape, schema: ListOf) -> Node:
         """The elements of a list: at least one, because an empty list would look like empty text."""
-        least, most = max(1, int(schema.get("minItems", 0))), schema.get("maxItems")
-        return Repeat(self._element(tool, parameter, "item", schema["items"]), least, most)
+        element = self._element(tool, parameter, "item", schema.others)
+        return Repeat(element, max(1, schema.shortest), schema.longest)
 
 
 def _between_lines(blank: Node, text: str, own_line: bool, end: Node, is_paired: bool) -> Node:
@@ -385,21 +389,34 @@ def _no_json(types: List[str]) -> Start | None:
     return Start([*words, '"']) if words else None
 
 
-def _keywords(schema: Any) -> set[str]:
-    """The keywords of a schema and of its alternatives."""
-    return set(schema).union(*map(_keywords, schema.get("anyOf", ())))
+def _constraints(schema: Schema) -> set[str]:
+    """The keywords that constrain the texts of a schema, or of its alternatives."""
+    match schema:
+        case OneOf(options):
+            return set().union(*map(_constraints, options))
+        case Text():
+            stated = {
+                "pattern": schema.pattern,
+                "format": schema.format,
+                "minLength": schema.shortest or None,
+                "maxLength": schema.longest,
+            }
+            return {keyword for keyword, said in stated.items() if said is not None}
+    return set()
 
 
-def _texts_of(schema: Any, root: Any) -> list[str] | None:
+def _texts_of(schema: Schema, definitions: Definitions) -> list[str] | None:
     """The strings that a schema lists; None if it lists none."""
-    return _listed_texts(only("string", schema, root))
+    return _listed_texts(only("string", schema, definitions))
 
 
-def _listed_texts(schema: Any) -> list[str] | None:
+def _listed_texts(schema: Schema) -> list[str] | None:
     """The strings in a schema of strings, or in all its alternatives."""
-    if "enum" in schema:
-        return [value for value in schema["enum"] if isinstance(value, str)]
-    found = [_listed_texts(one) for one in schema.get("anyOf", ())]
-    if not found or None in found:
-        return None
-    return list(dict.fromkeys(text for texts in found for text in texts or ()))
+    match schema:
+        case Listed(values):
+            return [value for value in values if isinstance(value, str)]
+        case OneOf(options):
+            found = [_listed_texts(one) for one in options]
+            if found and None not in found:
+                return list(dict.fromkeys(text for texts in found for text in texts or ()))
+    return None

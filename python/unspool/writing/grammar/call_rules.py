@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from unspool._core import CallShape, Edge, FormShape, Hole, ObjectShape
+from unspool.core.schema.schema import Listed, Nothing, ObjectOf, Schema, Text
 from unspool.errors import ArgumentError, FormatError
 from unspool.writing.grammar.arguments import Arguments
 from unspool.writing.grammar.lexicon import closing, edge, split_end
@@ -182,7 +183,7 @@ class Calls:
         hole = call.inside[0]
         is_python = isinstance(hole, Hole) and "python" in hole.options
         written = self.arguments.written(tool, PYTHON if is_python else JSON)
-        return value_rules(self.arguments.rules, written, _object_schema(tool, shape), tool.schema)
+        return value_rules(self.arguments.rules, written, _object_schema(tool, shape), tool.definitions)
 
     # name(key=value, ..): in a list, or each between its own markers
     def _python(self, call: CallShape) -> Unit:
@@ -204,26 +205,25 @@ class Calls:
 
     def _python_arguments(self, tool: Tool) -> Node:
         variants = tool.variants(self.arguments.dropped)
-        return sequence(choice(*map(self._python_members, variants)), Literal(")"))
+        return sequence(choice(*(self._python_members(tool, one) for one in variants)), Literal(")"))
 
-    def _python_members(self, tool: Tool) -> Node:
+    def _python_members(self, tool: Tool, arguments: ObjectOf) -> Node:
         rules, parts = self.arguments.rules, []
-        for key, schema in tool.properties.items():
-            if schema is not False:
-                value = value_rules(rules, self.arguments.written(tool, PYTHON), schema, tool.schema)
-                parts.append((sequence(Literal(f"{key}="), value), key in tool.required))
-        return in_order(rules, parts, _separator(Edge(",")), tool.schema.get("minProperties", 0))
+        for key, schema in arguments.members:
+            if not isinstance(schema, Nothing):
+                value = value_rules(rules, self.arguments.written(tool, PYTHON), schema, tool.definitions)
+                parts.append((sequence(Literal(f"{key}="), value), key in arguments.required))
+        return in_order(rules, parts, _separator(Edge(",")), arguments.fewest)
 
 
-def _object_schema(tool: Tool, shape: ObjectShape) -> dict[str, Any]:
+def _object_schema(tool: Tool, shape: ObjectShape) -> ObjectOf:
     """The schema of a call that is one object with name, arguments and, in some formats, id."""
-    arguments = {keyword: said for keyword, said in tool.schema.items() if keyword != "$defs"}
-    id = {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,40}$"}
-    kinds = {"name": {"enum": [tool.name]}, "arguments": arguments, "id": id}
-    members = {tool.name: arguments} if shape.name_is_key else {key: kinds[kind] for key, kind in shape.keys}
-    return {
-        "type": "object", "properties": members, "required": list(members), "additionalProperties": False,
-    }  # fmt: skip
+    id = Text(pattern="^[A-Za-z0-9_-]{1,40}$")
+    kinds: dict[str, Schema] = {"name": Listed((tool.name,)), "arguments": tool.schema, "id": id}
+    members = (
+        {tool.name: tool.schema} if shape.name_is_key else {key: kinds[kind] for key, kind in shape.keys}
+    )
+    return ObjectOf(tuple(members.items()), tuple(members), others=Nothing())
 
 
 def _is_body(item: Any) -> bool:

@@ -52,8 +52,8 @@ def json_grammar(
 def json_rules(
     found: NormalisedSchema, white_space: WhiteSpace = "bounded", any_order: bool = False
 ) -> Rules:
-    """Build the rules for a JSON value of a normalised schema."""
+    """Build the rules for a JSON value of a schema."""
     rules = Rules({"start": EMPTY}, white_space, any_order)
-    rules.named["start"] = SchemaRules(rules, JSON_VALUES, found.schema).value()
+    rules.named["start"] = SchemaRules(rules, JSON_VALUES, found.definitions).value(found.schema)
     check_depth(rules)
     return rules

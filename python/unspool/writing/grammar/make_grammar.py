@@ -101,7 +101,7 @@ def _json(
     dropped += found.dropped
     reason = "a string beside markers may hold any text but these"
     marked = MarkedJson(tuple(words), "", lambda: dropped.append(Dropped("#", "pattern", reason)))
-    return value_rules(rules, marked if words else JSON, found.schema, found.schema)
+    return value_rules(rules, marked if words else JSON, found.schema, found.definitions)
 
 
 def _reasoning_start(file: FormatSource, reasoning: bool | None, prompt: str | None) -> ReasoningStart:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 from unspool._core import FormatSource
 from unspool.core.format.compile_format import compile_format
+from unspool.core.schema.schema import Listed, ObjectOf, OneOf, Schema, children
+from unspool.core.schema.schema_json import schema_json
 from unspool.core.stream.reading import read_chunks
 from unspool.errors import ArgumentError
 from unspool.writing.grammar.tools import Tool
 from unspool.writing.render.render import write_text
-from unspool.writing.schemas.schema_prune import children
-from unspool.writing.schemas.schema_types import alternatives
+from unspool.writing.schemas.schema_types import alternatives, whole_type
 
 __all__ = ["check_parts"]
 
@@ -93,34 +94,35 @@ class _Calls:
 
 
 def _written(tool: Tool) -> Iterator[tuple[str, _Calls]]:
-    inner = list(_inner(tool.schema))
-    nested = {key for schema in inner for key in schema.get("properties", ())}
+    inner = list(_inner(tool))
+    nested = {key for schema in inner if isinstance(schema, ObjectOf) for key, _ in schema.members}
     for is_nested, keys in ((False, set(tool.properties)), (True, nested)):
         yield "key", _Calls(tuple(sorted(keys)), True, is_nested)
     yield "text", _Calls(_listed(inner), False, True)
     for schema in tool.properties.values():
-        found = [one for one in alternatives(schema, tool.schema) if isinstance(one, Mapping)]
+        found = alternatives(schema, tool.definitions)
         texts = _listed(found)
         if texts:
-            # The keywords that decide whether a value is a text or JSON.
-            shown = [{key: one[key] for key in ("type", "enum", "const") if key in one} for one in found]
-            whole = {"properties": {"a": {"anyOf": shown} if len(shown) > 1 else shown[0]}}
-            yield "text", _Calls(texts, False, False, json.dumps(whole))
+            shown = OneOf(tuple(map(_shown, found))) if len(found) > 1 else _shown(found[0])
+            yield "text", _Calls(texts, False, False, json.dumps(schema_json(ObjectOf((("a", shown),)))))
 
 
-def _inner(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _shown(schema: Schema) -> Schema:
+    """What decides whether a value is a text or JSON."""
+    return schema if isinstance(schema, Listed) else whole_type(schema)
+
+
+def _inner(tool: Tool) -> Iterator[Schema]:
     """The schemas of nested values in the arguments."""
-    waiting = [*schema.get("properties", {}).values(), *schema.get("$defs", {}).values()]
-    waiting += [schema.get("additionalProperties"), *schema.get("anyOf", ())]
+    waiting = [*children(tool.schema), *tool.definitions.values()]
     for one in waiting:
-        if isinstance(one, Mapping):
-            yield one
-            waiting += children(one)
+        yield one
+        waiting += children(one)
 
 
-def _listed(schemas: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+def _listed(schemas: Iterable[Schema]) -> tuple[str, ...]:
     """The strings that the schemas list."""
-    values = [value for schema in schemas for value in schema.get("enum", [schema.get("const")])]
+    values = [value for schema in schemas if isinstance(schema, Listed) for value in schema.values]
     return tuple(sorted({value for value in values if isinstance(value, str)}))
 
 

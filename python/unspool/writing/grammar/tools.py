@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import Any
 
-from unspool.core.stream.custom_tools import CUSTOM_SCHEMA, as_function, custom_part, custom_syntax
+from unspool.core.schema.schema import Definitions, Nothing, ObjectOf, Schema, Text
+from unspool.core.stream.custom_tools import as_function, custom_part, custom_syntax
 from unspool.core.stream.tool import read_tools
 from unspool.core.stream.tool_schemas import read_tool
 from unspool.errors import ArgumentError
@@ -22,6 +23,8 @@ __all__ = ["Tool", "chosen_tools", "custom_text", "is_strict", "without_strict"]
 
 #: Maximum number of members in the schemas of all tools together.
 MAX_TOOL_MEMBERS = 5_000
+#: The arguments of a custom tool.
+_CUSTOM = ObjectOf((("input", Text()),), ("input",), others=Nothing())
 
 
 @dataclass(frozen=True)
@@ -29,35 +32,34 @@ class Tool:
     """One tool, whose schema is an object schema."""
 
     name: str
-    schema: dict[str, Any]
+    schema: Schema
+    definitions: Definitions = field(default_factory=dict)
     member_count: int = 0
     """See `NormalisedSchema`."""
     text: Response | None = None
     """The constraint on the `input` of a custom tool; None: any text, or the tool is a function."""
 
     @functools.cached_property
-    def properties(self) -> dict[str, Any]:
+    def properties(self) -> dict[str, Schema]:
         """The parameters' schemas by name."""
-        return {key: value for one in self._variants[0] for key, value in one.get("properties", {}).items()}
+        return {key: value for one in self._variants[0] for key, value in one.members}
 
     @functools.cached_property
     def required(self) -> frozenset[str]:
         """The parameters that every call has."""
-        return frozenset(self.properties).intersection(
-            *(one.get("required", ()) for one in self._variants[0])
-        )
+        return frozenset(self.properties).intersection(*(one.required for one in self._variants[0]))
 
-    def variants(self, dropped: list[Dropped]) -> list[Tool]:
-        """The tool with each of its object schemas. A note is added to `dropped` if they allow more than its schema."""
+    def variants(self, dropped: list[Dropped]) -> list[ObjectOf]:
+        """The object schemas of the tool. A note is added to `dropped` if they allow more than its schema."""
         found, is_exact = self._variants
         if not is_exact:
             why = "the format writes each parameter by itself, and a parser types it by its name alone"
             dropped.append(Dropped(f"{self.name}#", "anyOf", why))
-        return [replace(self, schema=dict(one)) for one in found]
+        return found
 
     @functools.cached_property
-    def _variants(self) -> tuple[list[Mapping[str, Any]], bool]:
-        return object_variants(self.schema)
+    def _variants(self) -> tuple[list[ObjectOf], bool]:
+        return object_variants(self.schema, self.definitions)
 
 
 def chosen_tools(
@@ -132,11 +134,11 @@ def _tool(
     name, text = read_tool(index, tool)
     asked = custom_text(tool)
     if asked is not None:
-        return Tool(name, CUSTOM_SCHEMA, 1, asked)
+        return Tool(name, _CUSTOM, member_count=1, text=asked)
     follows = strict if strict is not None else _strict(tool) is not False
     schema = json.loads(text)
     if not follows or not schema:
-        return Tool(name, {"type": "object"})
+        return Tool(name, ObjectOf())
     stated = schema.get("type") if isinstance(schema, Mapping) else None
     if stated is not None and "object" not in (stated if isinstance(stated, list) else [stated]):
         raise ArgumentError(
@@ -147,4 +149,4 @@ def _tool(
     except ArgumentError as error:
         raise ArgumentError(f"the parameters of '{name}': {error}") from None
     dropped += [Dropped(name + one.path, one.keyword, one.reason) for one in made.dropped]
-    return Tool(name, made.schema, made.member_count)
+    return Tool(name, made.schema, made.definitions, made.member_count)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
 from unspool.core.regular.character_sets import characters
+from unspool.core.schema.schema import Bound, Number
 from unspool.writing.rules.nodes import EMPTY, Automaton, Chars, Literal, Node, choice, optional, sequence
 
 __all__ = ["multiples", "multiples_between"]
@@ -23,25 +24,26 @@ MAX_DIGITS = 15
 _State = tuple[int, int, int | None]
 
 
-def multiples_between(step: Decimal, bounds: Mapping[str, Any], is_integer: bool) -> list[Any] | None:
+def multiples_between(
+    step: Decimal, lowest: Bound | None, highest: Bound | None, is_integer: bool
+) -> list[Any] | None:
     """List the multiples between a lower and an upper bound; None: a bound is missing, or there are too many."""
-    low, high = (
-        bounds.get(side, bounds.get(f"exclusive{side.capitalize()}")) for side in ("minimum", "maximum")
-    )
-    if low is None or high is None:
+    if lowest is None or highest is None:
         return None
-    first, last = math.ceil(Decimal(repr(low)) / step), math.floor(Decimal(repr(high)) / step)
+    low, high = Decimal(repr(lowest.number)), Decimal(repr(highest.number))
+    first, last = math.ceil(low / step), math.floor(high / step)
     if last - first >= MAX_LISTED:
         return None
     found = [number * step for number in range(first, last + 1)]
-    without = [Decimal(repr(bounds[key])) for key in bounds if key.startswith("exclusive")]
-    left = [value for value in found if value not in without]
+    left = [
+        value for value in found if (lowest.belongs or value != low) and (highest.belongs or value != high)
+    ]
     return [int(value) if is_integer or value == int(value) else float(value) for value in left]
 
 
-def multiples(schema: Mapping[str, Any]) -> Node | None:
-    """The multiples of a normalised schema; None: the automaton is too large, or there are other bounds than 0."""
-    step = Decimal(repr(schema["multipleOf"])).normalize()
+def multiples(schema: Number) -> Node | None:
+    """The multiples of a schema's step; None: the automaton is too large, or there are other bounds than 0."""
+    step = Decimal(repr(schema.step)).normalize()
     places = max(-int(step.as_tuple().exponent), 0)
     zeros = max(int(step.as_tuple().exponent), 0)
     size = int(step.scaleb(places - zeros))
@@ -57,15 +59,15 @@ def multiples(schema: Mapping[str, Any]) -> Node | None:
     return sequence(sign, _automaton(size, places, MAX_DIGITS - places, ("0",), ""))
 
 
-def _signs(schema: Mapping[str, Any], step: Decimal) -> tuple[Node, bool] | None:
+def _signs(schema: Number, step: Decimal) -> tuple[Node, bool] | None:
     """Return the sign of the numbers, and whether 0 is one of them; None: there are other bounds than 0."""
-    low = schema.get("minimum", schema.get("exclusiveMinimum"))
-    if "maximum" in schema or "exclusiveMaximum" in schema:
+    if schema.highest is not None:
         return None
-    if low is None:
+    if schema.lowest is None:
         return optional(Literal("-")), True
-    first = math.ceil(Decimal(repr(low)) / step)
-    if "exclusiveMinimum" in schema and first * step == Decimal(repr(low)):
+    low = Decimal(repr(schema.lowest.number))
+    first = math.ceil(low / step)
+    if not schema.lowest.belongs and first * step == low:
         first += 1
     return (EMPTY, first == 0) if first in (0, 1) else None
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
 
+from unspool.core.schema.schema import Bound, Number
 from unspool.writing.rules.multiples import multiples
 from unspool.writing.rules.nodes import (
     EMPTY,
@@ -59,17 +59,17 @@ _ZERO = _Bound(Decimal(0), True)
 _ABOVE_ZERO = _Bound(Decimal(0), False)
 
 
-def number_rule(schema: dict[str, Any]) -> Node:
-    """A number that fits a normalised schema; the schema must match at least one number.
+def number_rule(schema: Number) -> Node:
+    """A number that fits a schema; the schema must match at least one number.
 
     With bounds, a number with an exponent has one digit before the point, as programs write them.
     """
-    if "multipleOf" in schema:
+    if schema.step is not None:
         found = multiples(schema)
         assert found is not None
         return found
-    is_integer = schema["type"] == "integer"
-    lowest, highest = _bound(schema, "Minimum"), _bound(schema, "Maximum")
+    is_integer = schema.is_integer
+    lowest, highest = _bound(schema.lowest), _bound(schema.highest)
     if lowest is None and highest is None:
         rest = EMPTY if is_integer else sequence(_FRACTION, optional(_EXPONENT))
         return Terminal(sequence(optional(Literal("-")), _WHOLE, rest))
@@ -85,11 +85,8 @@ def number_rule(schema: dict[str, Any]) -> Node:
     return Terminal(choice(*[option for option in options if option is not None]))
 
 
-def _bound(schema: dict[str, Any], side: str) -> _Bound | None:
-    for keyword, belongs in ((side.lower(), True), (f"exclusive{side}", False)):
-        if keyword in schema:
-            return _Bound(Decimal(repr(schema[keyword])), belongs)
-    return None
+def _bound(bound: Bound | None) -> _Bound | None:
+    return None if bound is None else _Bound(Decimal(repr(bound.number)), bound.belongs)
 
 
 def _without_sign(low: _Bound, high: _Bound | None, is_integer: bool) -> Node | None:

@@ -1,7 +1,5 @@
-"""Normalises JSON Schemas, so that rules can spell out their values.
+"""Reads JSON Schemas into types, so that rules can spell out their values.
 
-A normalised schema uses few keywords: objects with `properties`, `required` and explicit `additionalProperties`;
-lists, strings, numbers, `enum`, `anyOf` and local `$ref`.
 Keywords that a grammar cannot enforce are dropped and listed; `check` compares the finished value with the
 original schema.
 """
@@ -12,35 +10,36 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from unspool.core.schema.schema import Definitions, Named, Nothing, Schema
 from unspool.errors import ArgumentError
 from unspool.writing.grammar_result import Dropped, Syntax
-from unspool.writing.schemas.schema_budget import check_normalised, check_source
+from unspool.writing.schemas.schema_budget import check_members, check_source
 from unspool.writing.schemas.schema_merge import Merger
 from unspool.writing.schemas.schema_overlap import overlap
-from unspool.writing.schemas.schema_prune import name_of, prune, refuse_left_recursion
+from unspool.writing.schemas.schema_prune import prune, refuse_left_recursion
 from unspool.writing.schemas.schema_scalars import LONGEST
 from unspool.writing.schemas.schema_strict import require_strict
 
 __all__ = ["NormalisedSchema", "normalise", "normalise_arguments"]
 
-Schema = Mapping[str, Any] | bool | None
+Source = Mapping[str, Any] | bool | None
 
 
 @dataclass(frozen=True)
 class NormalisedSchema:
-    """A schema with few keywords, and the keywords that were dropped."""
+    """A schema that some value matches, its definitions, and the keywords that were dropped."""
 
-    schema: dict[str, Any]
-    """Plain data for `json.dumps`; definitions are in "$defs" of the root."""
+    schema: Schema
+    definitions: Definitions
     dropped: tuple[Dropped, ...]
     member_count: int
     """The number of its properties, listed values, alternatives, and items with individual schemas."""
 
 
 def normalise(
-    schema: Schema, *, syntax: Syntax = "lark", strict: bool = False, more_keys: bool = False
+    schema: Source, *, syntax: Syntax = "lark", strict: bool = False, more_keys: bool = False
 ) -> NormalisedSchema:
-    """Normalise a schema for a grammar in a syntax.
+    """Read a schema for a grammar in a syntax.
 
     Args:
         schema: None means any object, as in `{"type": "json_object"}`.
@@ -60,8 +59,8 @@ def normalise(
     return _normalise(Merger(schema, LONGEST[syntax], more_keys=more_keys))
 
 
-def normalise_arguments(parameters: Schema, *, syntax: Syntax = "lark") -> NormalisedSchema:
-    """Normalise a tool's `parameters`: an object schema; None or {} means any object.
+def normalise_arguments(parameters: Source, *, syntax: Syntax = "lark") -> NormalisedSchema:
+    """Read a tool's `parameters`: an object schema; None or {} means any object.
 
     Raises:
         ArgumentError: As in `normalise`.
@@ -77,17 +76,16 @@ def _normalise(merger: Merger, *beside: Mapping[str, Any]) -> NormalisedSchema:
         raise ArgumentError("the schema nests too deeply; use $defs, or simplify it") from None
 
 
-def _finish(merger: Merger, root: Any) -> NormalisedSchema:
-    definitions = merger.definitions
+def _finish(merger: Merger, root: Schema) -> NormalisedSchema:
+    definitions: Definitions = merger.definitions
     refuse_left_recursion(definitions)
     for part, keyword, choices in merger.exclusive:
         if merger.is_implied or overlap(choices, definitions):
             merger.parts.drop(part, keyword, "read as anyOf: a value may fit more than one")
-    while (name := name_of(root)) is not None:
-        root = definitions[name]
+    while isinstance(root, Named):
+        root = definitions[root.name]
     root, definitions = prune(root, definitions)
-    if root is False:
+    if isinstance(root, Nothing):
         raise ArgumentError("no value fits the schema; its keywords contradict one another")
-    dropped = tuple(merger.parts.dropped.values())
-    count = check_normalised(root, definitions)
-    return NormalisedSchema({**root, "$defs": definitions} if definitions else root, dropped, count)
+    count = check_members(root, definitions)
+    return NormalisedSchema(root, definitions, tuple(merger.parts.dropped.values()), count)

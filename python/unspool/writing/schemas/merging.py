@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
+from unspool.core.schema.schema import Schema
 from unspool.writing.schemas.schema_keywords import Part
 from unspool.writing.schemas.schema_parts import Parts
 
-__all__ = ["Merging", "Node"]
-
-Node = Any
-"""A normalised schema; `False` if no value matches, {} if every value does."""
+__all__ = ["Merging"]
 
 
 class Merging(Protocol):
@@ -21,8 +19,8 @@ class Merging(Protocol):
     longest: int
     more_keys: bool
 
-    def merge(self, parts: Sequence[Part], depth: int) -> Node:
+    def merge(self, parts: Sequence[Part], depth: int) -> Schema:
         """The schema of a value that matches all parts."""
 
-    def merge_type(self, name: str, parts: Sequence[Part], depth: int) -> Node:
+    def merge_type(self, name: str, parts: Sequence[Part], depth: int) -> Schema:
         """Merge what the parts define for values of one type."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from unspool.core.schema.schema import ListOf, Nothing, Schema
 from unspool.writing.schemas.merging import Merging
 from unspool.writing.schemas.schema_keywords import Part, count_of, list_of
 from unspool.writing.schemas.schema_scalars import highest, lowest
@@ -14,7 +14,7 @@ __all__ = ["merge_arrays"]
 MAX_ITEMS = 1_000
 
 
-def merge_arrays(merger: Merging, parts: Sequence[Part], depth: int) -> Any:
+def merge_arrays(merger: Merging, parts: Sequence[Part], depth: int) -> Schema:
     """A list's schema: items with individual schemas, the schema of other items, and bounds."""
     merger.parts.spend(len(parts))
     for part in parts:
@@ -26,31 +26,27 @@ def merge_arrays(merger: Merging, parts: Sequence[Part], depth: int) -> Any:
     places = max((len(items.first) for items in lists), default=0)
     if longest is not None:
         places = min(places, longest)
-    prefix: list[Any] = []
+    first: list[Schema] = []
     for index in range(places):
         merger.parts.spend(len(parts))
         node = merger.merge([item for items in lists for item in items.at(index)], depth + 1)
-        if node is False:
+        if isinstance(node, Nothing):
             longest = index
             break
-        prefix.append(node)
+        first.append(node)
     rest = merger.merge([item for items in lists for item in items.others()], depth + 1)
-    if rest is False:
-        longest = len(prefix) if longest is None else min(longest, len(prefix))
+    if isinstance(rest, Nothing):
+        longest = len(first) if longest is None else min(longest, len(first))
     if longest is not None and shortest > longest:
-        return False
-    merged: dict[str, Any] = {"type": "array"}
-    if prefix:
-        merged["prefixItems"] = prefix
-    if longest is None or longest > len(prefix):
-        merged["items"] = rest
-    for keyword, bound in (("minItems", shortest or None), ("maxItems", longest)):
-        if bound is not None and bound <= MAX_ITEMS:
-            merged[keyword] = bound
-        elif bound is not None:
-            reason = f"counting more than {MAX_ITEMS:,} items is too slow"
-            merger.parts.drop_all(parts, (keyword,), reason)
-    return merged
+        return Nothing(f"no list has at least {shortest} and at most {longest} items")
+    reason = f"counting more than {MAX_ITEMS:,} items is too slow"
+    if shortest > MAX_ITEMS:
+        merger.parts.drop_all(parts, ("minItems",), reason)
+        shortest = 0
+    if longest is not None and longest > MAX_ITEMS:
+        merger.parts.drop_all(parts, ("maxItems",), reason)
+        longest = None
+    return ListOf(tuple(first), rest, shortest, longest)
 
 
 class _Items:

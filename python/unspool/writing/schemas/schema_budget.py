@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from unspool.core.schema.schema import Definitions, Listed, ListOf, Named, ObjectOf, OneOf, Schema, children
 from unspool.errors import ArgumentError
-from unspool.writing.schemas.schema_prune import children, name_of
 
-__all__ = ["MAX_MEMBERS", "check_normalised", "check_source"]
+__all__ = ["MAX_MEMBERS", "check_members", "check_source"]
 
 #: Limits of a schema as the client wrote it: number of keywords, names and values; and of letters in names and values.
 MAX_ENTRIES = 50_000
@@ -46,7 +46,7 @@ def check_source(schema: Any) -> None:
             raise ArgumentError(f"the names and values of the schema have more than {MAX_LETTERS:,} letters")
 
 
-def check_normalised(root: Any, definitions: Mapping[str, Any]) -> int:
+def check_members(root: Schema, definitions: Definitions) -> int:
     """Return the number of a schema's members.
 
     Raises:
@@ -55,22 +55,25 @@ def check_normalised(root: Any, definitions: Mapping[str, Any]) -> int:
     members = 0
     waiting, seen = [(root, 1)], set[str]()
     while waiting:  # in the order in which engines compile
-        node, level = waiting.pop()
+        schema, level = waiting.pop()
         if level > MAX_LEVELS:
             raise ArgumentError(f"the schema's definitions lead to one another over {MAX_LEVELS} levels")
-        name = name_of(node)
-        if name is not None:
-            if name not in seen:
-                seen.add(name)
-                waiting.append((definitions[name], level + 1))
-            continue
-        if not isinstance(node, dict):
-            continue
-        members += len(node.get("properties", ())) + len(node.get("prefixItems", ()))
-        members += max(len(node.get("enum", ())), len(node.get("anyOf", ())), 1) - 1
+        match schema:
+            case Named(name):
+                if name not in seen:
+                    seen.add(name)
+                    waiting.append((definitions[name], level + 1))
+            case Listed(values):
+                members += max(len(values), 1) - 1
+            case OneOf(options):
+                members += max(len(options), 1) - 1
+            case ObjectOf():
+                members += len(schema.members)
+            case ListOf():
+                members += len(schema.first)
         if members > MAX_MEMBERS:
             raise ArgumentError(
                 f"the schema has more than {MAX_MEMBERS:,} properties, listed values and alternatives; shorten it"
             )
-        waiting += [(child, level + 1) for child in reversed(list(children(node)))]
+        waiting += [(child, level + 1) for child in reversed(list(children(schema)))]
     return members

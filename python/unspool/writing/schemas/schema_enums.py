@@ -10,6 +10,7 @@ from typing import Any
 
 from unspool.core.regular.match_pattern import Matcher
 from unspool.core.regular.schema_patterns import PatternError, parse_pattern
+from unspool.core.schema.schema import Listed, ListOf, Nothing, Number, ObjectOf, Schema
 from unspool.errors import ArgumentError
 from unspool.writing.schemas.merging import Merging
 from unspool.writing.schemas.schema_keywords import KEYWORDS_OF_TYPE, Part, count_of, list_of
@@ -18,8 +19,8 @@ from unspool.writing.schemas.schema_parts import MAX_DEPTH, Parts
 __all__ = ["constant", "json_type", "merge_values"]
 
 
-def merge_values(merger: Merging, parts: Sequence[Part], types: set[str], depth: int) -> list[Any]:
-    """Merge the values that all parts list and allow: plain values into one `enum`, others by their parts."""
+def merge_values(merger: Merging, parts: Sequence[Part], types: set[str], depth: int) -> list[Schema]:
+    """Merge the values that all parts list and allow: plain values into one list, others by their parts."""
     listed: dict[str, Any] | None = None
     for part in parts:
         for keyword in ("enum", "const"):
@@ -43,7 +44,7 @@ def merge_values(merger: Merging, parts: Sequence[Part], types: set[str], depth:
     if nodes:
         keywords = (*KEYWORDS_OF_TYPE["object"], *KEYWORDS_OF_TYPE["array"])
         merger.parts.drop_all(parts, keywords, "the values that the schema lists are not compared with it")
-    return [{"enum": scalars}, *nodes] if scalars else nodes
+    return [Listed(tuple(scalars)), *nodes] if scalars else nodes
 
 
 def _plain(notes: Parts, value: Any, part: Part, depth: int) -> Any:
@@ -92,21 +93,22 @@ def json_type(value: Any) -> str:
     return next((name for kind, name in names.items() if isinstance(value, kind)), "null")
 
 
-def _fits(notes: Parts, value: Any, limits: Mapping[str, Any], parts: Sequence[Part]) -> bool:
+def _fits(notes: Parts, value: Any, limits: Mapping[str, Schema], parts: Sequence[Part]) -> bool:
     """Whether a plain value satisfies the lengths, bounds and patterns next to the list."""
     if isinstance(value, str):
         return all(_text_fits(notes, value, part) for part in parts)
     if isinstance(value, bool) or value is None:
         return True
     limit = limits[json_type(value)]
-    if limit is not False and "enum" in limit:
-        return value in limit["enum"]
-    if limit is False or (limit["type"] == "integer" and value != value // 1):
+    if isinstance(limit, Listed):
+        return value in limit.values
+    if not isinstance(limit, Number) or (limit.is_integer and value != value // 1):
         return False
-    return bool(
-        limit.get("minimum", value) <= value <= limit.get("maximum", value)
-        and limit.get("exclusiveMinimum", -math.inf) < value < limit.get("exclusiveMaximum", math.inf)
-        and Decimal(repr(value)) % Decimal(repr(limit.get("multipleOf", value or 1))) == 0
+    low, high, step = limit.lowest, limit.highest, limit.step
+    return (
+        (low is None or value > low.number or (low.belongs and value == low.number))
+        and (high is None or value < high.number or (high.belongs and value == high.number))
+        and (step is None or Decimal(repr(value)) % Decimal(repr(step)) == 0)
     )
 
 
@@ -123,20 +125,12 @@ def _text_fits(notes: Parts, text: str, part: Part) -> bool:
         return True
 
 
-def constant(value: Any) -> Any:
+def constant(value: Any) -> Schema:
     """A schema that only this value matches."""
     if isinstance(value, Mapping):
-        return {
-            "type": "object",
-            "properties": {key: constant(item) for key, item in value.items()},
-            "required": list(value),
-            "additionalProperties": False,
-        }
+        members = tuple((key, constant(item)) for key, item in value.items())
+        return ObjectOf(members, tuple(value), others=Nothing("the schema lists the value"))
     if isinstance(value, (list, tuple)):
-        return {
-            "type": "array",
-            "prefixItems": [constant(item) for item in value],
-            "minItems": len(value),
-            "maxItems": len(value),
-        }
-    return {"enum": [_shortest(value)]}
+        others = Nothing("the schema lists the value")
+        return ListOf(tuple(map(constant, value)), others, len(value), len(value))
+    return Listed((_shortest(value),))

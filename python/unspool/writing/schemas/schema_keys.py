@@ -7,6 +7,7 @@ from typing import Any
 
 from unspool.core.regular.match_pattern import Matcher
 from unspool.core.regular.schema_patterns import PatternError, parse_pattern
+from unspool.core.schema.schema import Nothing, Schema
 from unspool.writing.schemas.merging import Merging
 from unspool.writing.schemas.pattern_lengths import most_counted
 from unspool.writing.schemas.schema_keywords import Part, list_of, map_of
@@ -39,21 +40,21 @@ class Keys:
         return said
 
     def one_pattern(
-        self, names: Sequence[str], others: Any, is_stated: bool, depth: int
-    ) -> tuple[str, Any] | None:
+        self, names: Sequence[str], others: Schema, is_stated: bool, depth: int
+    ) -> tuple[str, Schema] | None:
         """The only key pattern that can be kept, with the schema of its values; the others are dropped."""
-        kept = None
+        kept, is_closed = None, isinstance(others, Nothing)
         for part, matchers in zip(self._parts, self._matchers, strict=True):
             for pattern, matcher in matchers.items():
                 fits_name = matcher is None or any(map(matcher.matches, names))
-                if fits_name or kept is not None or (is_stated and others is not False):
+                if fits_name or kept is not None or (is_stated and not is_closed):
                     self._merger.parts.drop(part, "patternProperties", _ONE_PATTERN)
                 else:
                     kept = self._keep(
-                        part, "patternProperties", pattern, [self._value(part, pattern)], None, names, depth
+                        part, "patternProperties", pattern, [self._value(part, pattern)], others, names, depth
                     )
         for part, pattern in self._names:
-            if names or kept is not None or others is False:
+            if names or kept is not None or is_closed:
                 self._merger.parts.drop(part, "propertyNames", _ONE_PATTERN)
             else:
                 kept = self._keep(part, "propertyNames", pattern, [], others, names, depth)
@@ -68,10 +69,10 @@ class Keys:
         keyword: str,
         pattern: Any,
         value: list[Part],
-        node: Any,
+        others: Schema,
         names: Sequence[str],
         depth: int,
-    ) -> tuple[str, Any] | None:
+    ) -> tuple[str, Schema] | None:
         try:
             count = most_counted(parse_pattern(pattern))
         except PatternError as error:
@@ -82,7 +83,7 @@ class Keys:
             if names:
                 return None
             pattern = ""  # any key, rather than none
-        return pattern, self._merger.merge(value, depth + 1) if value else node
+        return pattern, self._merger.merge(value, depth + 1) if value else others
 
     def _read(self, part: Part) -> dict[str, Matcher | None]:
         """Matchers for key patterns; None: the pattern cannot be parsed."""

@@ -1,8 +1,4 @@
-"""Merges all schemas that one value must match into one schema with few keywords.
-
-Each resulting schema has one type, or `enum`, `anyOf`, or only a `$ref`; all matchers interpret these in the
-same way.
-"""
+"""Merges all keywords that one value must match into one schema."""
 
 from __future__ import annotations
 
@@ -11,9 +7,9 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from unspool.core.schema.schema import Anything, Boolean, Named, Nothing, Null, OneOf, Schema
 from unspool.errors import ArgumentError
 from unspool.writing.schemas.format_patterns import has_pattern
-from unspool.writing.schemas.merging import Node
 from unspool.writing.schemas.schema_arrays import merge_arrays
 from unspool.writing.schemas.schema_enums import merge_values
 from unspool.writing.schemas.schema_keywords import KEYWORDS_OF_TYPE, TYPES, Part, list_of, types_of
@@ -21,7 +17,7 @@ from unspool.writing.schemas.schema_objects import merge_objects
 from unspool.writing.schemas.schema_parts import MAX_DEPTH, Parts
 from unspool.writing.schemas.schema_scalars import merge_numbers, merge_strings
 
-__all__ = ["Merger", "Node", "any_of"]
+__all__ = ["Merger", "any_of"]
 
 _UNIONS = ("anyOf", "oneOf")
 _OF_ONE_TYPE = frozenset[str]().union(*KEYWORDS_OF_TYPE.values())
@@ -35,15 +31,15 @@ class Merger:
         self.parts = Parts(root)
         self.longest = longest
         self.more_keys = more_keys
-        self.definitions: dict[str, Node] = {}
+        self.definitions: dict[str, Schema] = {}
         self.is_implied = False
         """Whether a type was added to a schema without one."""
-        self.exclusive: list[tuple[Part, str, list[Node]]] = []
+        self.exclusive: list[tuple[Part, str, list[Schema]]] = []
         self._names: dict[frozenset[Any], str] = {}
         self._stems: dict[str, int] = {}
         self._waiting: deque[tuple[str, list[Part]]] = deque()
 
-    def merge_document(self, *beside: Mapping[str, Any]) -> Node:
+    def merge_document(self, *beside: Mapping[str, Any]) -> Schema:
         """Return the schema of the root merged with `beside`; also merge every definition that it needs."""
         root = self.merge([Part(schema, "#") for schema in (self.parts.root, *beside)], 0)
         while self._waiting:
@@ -51,7 +47,7 @@ class Merger:
             self.definitions[name] = self._merge_parts(parts, 0)
         return root
 
-    def merge(self, parts: Sequence[Part], depth: int) -> Node:
+    def merge(self, parts: Sequence[Part], depth: int) -> Schema:
         """The schema of a value that matches all parts."""
         if depth > MAX_DEPTH:
             raise ArgumentError(
@@ -59,16 +55,16 @@ class Merger:
             )
         if parts and all(map(_adds_null, parts)):
             inner = self.merge([part.without("nullable") for part in parts], depth + 1)
-            return any_of([inner, {"type": "null"}])
+            return any_of([inner, Null()])
         found, through_reference = self.parts.collect(parts)
         if found is None:
-            return False
+            return Nothing(f"{parts[0].path} allows no value")
         found = [part for part in found if _constrains(part)]
         if not found:
-            return {}
+            return Anything()
         return self._reference(found) if through_reference else self._merge_parts(found, depth)
 
-    def _reference(self, parts: list[Part]) -> Node:
+    def _reference(self, parts: list[Part]) -> Schema:
         """A reference to the definition that merges these parts."""
         key = frozenset(part.key for part in parts)
         name = self._names.get(key)
@@ -77,11 +73,11 @@ class Merger:
             number = self._stems[stem] = self._stems.get(stem, 0) + 1
             name = stem if number == 1 else f"{stem}__{number}"  # no stem contains two underscores
             self._names[key] = name
-            self.definitions[name] = {}
+            self.definitions[name] = Anything()
             self._waiting.append((name, parts))
-        return {"$ref": f"#/$defs/{name}"}
+        return Named(name)
 
-    def _merge_parts(self, parts: list[Part], depth: int) -> Node:
+    def _merge_parts(self, parts: list[Part], depth: int) -> Schema:
         self.parts.spend(len(parts))
         for index, part in enumerate(parts):
             for keyword in _UNIONS:
@@ -92,12 +88,12 @@ class Merger:
         if any(part.has("enum") or part.has("const") for part in parts):
             return any_of(merge_values(self, parts, types, depth))
         if types == set(TYPES) and not any(part.has(keyword) for part in parts for keyword in _OF_ONE_TYPE):
-            return {}
+            return Anything()
         if "number" in types:
             types = types - {"integer"}
         return any_of([self.merge_type(name, parts, depth) for name in TYPES if name in types])
 
-    def _union(self, part: Part, keyword: str, rest: list[Part], depth: int) -> Node:
+    def _union(self, part: Part, keyword: str, rest: list[Part], depth: int) -> Schema:
         """One schema per choice, merged with the keywords next to the union."""
         rest = [other for other in rest if _constrains(other)]
         choices = list_of(part, keyword)
@@ -129,7 +125,7 @@ class Merger:
         self.is_implied = True
         return implied
 
-    def merge_type(self, name: str, parts: Sequence[Part], depth: int) -> Node:
+    def merge_type(self, name: str, parts: Sequence[Part], depth: int) -> Schema:
         """Merge what the parts define for values of one type."""
         if name == "object":
             return merge_objects(self, parts, depth)
@@ -139,7 +135,7 @@ class Merger:
             return merge_strings(self.parts, parts, self.longest)
         if name in ("number", "integer"):
             return merge_numbers(self.parts, parts, name)
-        return {"type": name}
+        return Boolean() if name == "boolean" else Null()
 
 
 def _constrains(part: Part) -> bool:
@@ -157,22 +153,18 @@ def _adds_null(part: Part) -> bool:
     return part.get("nullable") is True and is_elsewhere and not part.has("type")
 
 
-def any_of(options: Sequence[Node]) -> Node:
+def any_of(options: Sequence[Schema]) -> Schema:
     """A union in its shortest form."""
-    flat: list[Node] = []
+    flat: list[Schema] = []
     for option in options:
-        for node in option["anyOf"] if isinstance(option, dict) and "anyOf" in option else [option]:
-            if node == {}:
-                return {}
-            if node is not False and not any(_same(node, other) for other in flat[-_COMPARED:]):
-                flat.append(node)
+        for one in option.options if isinstance(option, OneOf) else (option,):
+            if isinstance(one, Anything):
+                return one
+            if not isinstance(one, Nothing) and one not in flat[-_COMPARED:]:
+                flat.append(one)
     if not flat:
-        return False
-    return flat[0] if len(flat) == 1 else {"anyOf": flat}
+        return next(iter(options), Nothing("its keywords contradict one another"))
+    return flat[0] if len(flat) == 1 else OneOf(tuple(flat))
 
 
 _COMPARED = 8  # equal choices are usually close together; comparing all of them is quadratic
-
-
-def _same(one: Node, other: Node) -> bool:
-    return bool(one == other) and repr(one) == repr(other)  # 1 == True

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
 
+from unspool.core.schema.schema import Anything, Nothing, ObjectOf, Schema
 from unspool.writing.schemas.merging import Merging
 from unspool.writing.schemas.schema_keys import Keys
 from unspool.writing.schemas.schema_keywords import Part, count_of, map_of, names_of
@@ -16,7 +17,7 @@ MAX_KEYS = 1_000
 MAX_NAMED = 5_000
 
 
-def merge_objects(merger: Merging, parts: Sequence[Part], depth: int) -> Any:
+def merge_objects(merger: Merging, parts: Sequence[Part], depth: int) -> Schema:
     """An object's schema: its keys in order, the required ones, and the values of other keys."""
     return _Objects(merger, parts, depth).merged()
 
@@ -30,32 +31,28 @@ class _Objects:
         self.keys = Keys(merger, parts)
         self.required = list(dict.fromkeys(name for part in parts for name in names_of(part, "required")))
 
-    def merged(self) -> Any:
+    def merged(self) -> Schema:
         known = [name for named in self.named for name in named]
         names = list(dict.fromkeys([*known, *(self.keys.listed or ()), *self.required]))
-        properties = {name: self._property(name) for name in names}
-        if any(properties[name] is False for name in self.required):
-            return False
-        allowed = {name: node for name, node in properties.items() if node is not False}
+        members = {name: self._property(name) for name in names}
+        impossible = next((name for name in self.required if isinstance(members[name], Nothing)), None)
+        if impossible is not None:
+            return Nothing(f"no value fits the required key {impossible!r:.80}")
         others, pattern = self._others(names)
-        merged: dict[str, Any] = {"type": "object"}
-        if names or (others is False and pattern is None):
-            merged["properties"] = allowed
-        if self.required:
-            merged["required"] = self.required
-        if pattern is not None:
-            merged["patternProperties"] = {pattern: others}
-            others = False
-        elif others is not False:
-            merged.get("properties", {}).update((name, False) for name in names if name not in allowed)
-        merged["additionalProperties"] = others
-        return self._counted(merged, allowed)
+        if pattern is not None or isinstance(
+            others, Nothing
+        ):  # the keys that are not allowed need no mention
+            members = {name: value for name, value in members.items() if not isinstance(value, Nothing)}
+        allowed = [item for item in members.items() if not isinstance(item[1], Nothing)]
+        forbidden = [item for item in members.items() if isinstance(item[1], Nothing)]
+        made = ObjectOf((*allowed, *forbidden), tuple(self.required), pattern, others)
+        return self._counted(made, len(allowed))
 
-    def _property(self, name: str) -> Any:
+    def _property(self, name: str) -> Schema:
         """The schema of one key, merged from all parts."""
         self.merger.parts.spend(len(self.parts))
         if self.keys.listed is not None and name not in self.keys.listed:
-            return False
+            return Nothing(f"propertyNames does not list the key {name!r:.80}")
         found = []
         for index, part in enumerate(self.parts):
             said = self.keys.said_of(index, name)
@@ -66,10 +63,10 @@ class _Objects:
             found += said
         return self.merger.merge(found, self.depth + 1)
 
-    def _others(self, names: list[str]) -> tuple[Any, str | None]:
-        """The schema of unnamed keys, and their pattern; False: there are none."""
+    def _others(self, names: list[str]) -> tuple[Schema, str | None]:
+        """The schema of unnamed keys, and their pattern; Nothing: there are none."""
         if self.keys.listed is not None:
-            return False, None
+            return Nothing("propertyNames lists all keys"), None
         stated = [
             part.child(part.get("additionalProperties"), "additionalProperties")
             for part in self.parts
@@ -80,37 +77,47 @@ class _Objects:
         if kept is not None:
             return kept[1], kept[0]
         letters = sum(map(len, names))
-        if others is False or letters > MAX_NAMED:
-            return False, None
+        if isinstance(others, Nothing):
+            return others, None
+        if letters > MAX_NAMED:
+            return Nothing("other keys than so many are not spelled out"), None
         self.merger.parts.spend(letters)
         return others, None
 
-    def _unstated(self) -> Any:
+    def _unstated(self) -> Schema:
         """The default for `additionalProperties`: if an object names keys, it has no others."""
         names_some = any(part.has("properties") or part.has("patternProperties") for part in self.parts)
         is_closed = any(part.get("unevaluatedProperties") is False for part in self.parts)
-        return False if is_closed or (names_some and not self.merger.more_keys) else {}
+        is_closed = is_closed or (names_some and not self.merger.more_keys)
+        return Nothing("the object names its keys") if is_closed else Anything()
 
-    def _counted(self, merged: dict[str, Any], allowed: dict[str, Any]) -> Any:
+    def _counted(self, made: ObjectOf, allowed: int) -> Schema:
         """Bounds of the number of keys, if the object is a map."""
         fewest = highest(count_of(part, "minProperties") for part in self.parts) or 0
         most = lowest(count_of(part, "maxProperties") for part in self.parts)
-        is_closed = merged["additionalProperties"] is False and "patternProperties" not in merged
         if most is not None and most < max(fewest, len(self.required)):
-            return False
-        if is_closed and fewest > len(allowed):
-            return False
-        if fewest > len(self.required):
-            self._count(merged, "minProperties", fewest, is_map=not allowed and not is_closed)
-        if most is not None and not (is_closed and most >= len(allowed)):
-            self._count(merged, "maxProperties", most, is_map=not allowed and not is_closed)
-        return merged
+            return Nothing(f"no object has at most {most} keys and all the keys that it needs")
+        if made.is_closed and fewest > allowed:
+            return Nothing(f"no object has {fewest} of {allowed} keys")
+        is_map = not allowed and not made.is_closed
+        counted = most if most is not None and not (made.is_closed and most >= allowed) else None
+        return replace(
+            made,
+            fewest=self._fewest(fewest, is_map) if fewest > len(self.required) else 0,
+            most=None if counted is None else self._most(counted, is_map),
+        )
 
-    def _count(self, merged: dict[str, Any], keyword: str, bound: int, *, is_map: bool) -> None:
-        is_first = keyword == "minProperties" and bound == 1
-        if is_first or (is_map and bound <= MAX_KEYS):
-            merged[keyword] = bound
-            if keyword == "maxProperties" or is_first:
-                return
+    def _fewest(self, bound: int, is_map: bool) -> int:
+        if bound > 1:
+            self._drop("minProperties")
+        return bound if bound == 1 or (is_map and bound <= MAX_KEYS) else 0
+
+    def _most(self, bound: int, is_map: bool) -> int | None:
+        is_kept = is_map and bound <= MAX_KEYS
+        if not is_kept:
+            self._drop("maxProperties")
+        return bound if is_kept else None
+
+    def _drop(self, keyword: str) -> None:
         reason = "a grammar counts the keys of maps only, and a repeated key twice"
         self.merger.parts.drop_all(self.parts, (keyword,), reason)

@@ -1,60 +1,36 @@
-"""Removes parts that no finite value matches, and unused definitions, from a normalised schema."""
+"""Removes parts that no finite value matches, and unused definitions, from a schema."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
-from typing import Any
+from dataclasses import replace
 
+from unspool.core.schema.schema import (
+    Definitions,
+    ListOf,
+    Named,
+    Nothing,
+    ObjectOf,
+    OneOf,
+    Schema,
+    children,
+)
 from unspool.errors import ArgumentError
 
-__all__ = ["children", "name_of", "prune", "refuse_left_recursion", "with_children"]
+__all__ = ["prune", "refuse_left_recursion"]
 
 MAX_WORK = 1_000_000
-_LISTS = ("anyOf", "prefixItems")
-_MAPS = ("properties", "patternProperties")
-_PARTS = ("items", "additionalProperties")
 
 
-def name_of(node: Any) -> str | None:
-    """The definition that a node refers to."""
-    return node["$ref"].rsplit("/", 1)[1] if isinstance(node, dict) and "$ref" in node else None
-
-
-def children(node: Any) -> Iterator[Any]:
-    """The schemas directly in a schema, and its definitions."""
-    if not isinstance(node, dict):
-        return
-    for keyword in _LISTS:
-        yield from node.get(keyword, ())
-    for keyword in (*_MAPS, "$defs"):
-        yield from node.get(keyword, {}).values()
-    for keyword in _PARTS:
-        if keyword in node:
-            yield node[keyword]
-
-
-def with_children(node: dict[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
-    """Return a copy of the schema with each schema in it changed, except definitions."""
-    made = dict(node)
-    for keyword in filter(node.__contains__, _LISTS):
-        made[keyword] = [change(one) for one in node[keyword]]
-    for keyword in filter(node.__contains__, _MAPS):
-        made[keyword] = {name: change(one) for name, one in node[keyword].items()}
-    for keyword in filter(node.__contains__, _PARTS):
-        made[keyword] = change(node[keyword])
-    return made
-
-
-def refuse_left_recursion(definitions: dict[str, Any]) -> None:
+def refuse_left_recursion(definitions: Definitions) -> None:
     """Reject definitions that refer to themselves without an object or a list in between.
 
     Raises:
         ArgumentError: There is such a definition.
     """
     direct = {
-        name: [other for part in [node, *_options(node)] if (other := name_of(part)) is not None]
-        for name, node in definitions.items()
+        name: [part.name for part in [schema, *_options(schema)] if isinstance(part, Named)]
+        for name, schema in definitions.items()
     }
     waiting = {name: len(targets) for name, targets in direct.items()}
     users: dict[str, list[str]] = {name: [] for name in definitions}
@@ -75,39 +51,41 @@ def refuse_left_recursion(definitions: dict[str, Any]) -> None:
         )
 
 
-def _options(node: Any) -> list[Any]:
-    return node.get("anyOf", []) if isinstance(node, dict) else []
+def _options(schema: Schema) -> tuple[Schema, ...]:
+    return schema.options if isinstance(schema, OneOf) else ()
 
 
-def prune(root: Any, definitions: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+def prune(root: Schema, definitions: Definitions) -> tuple[Schema, dict[str, Schema]]:
     """Return the root and its definitions, without the parts that no finite value matches."""
     known = _inhabited(definitions)
     kept = {name: _without(definitions[name], known) for name in definitions if name in known}
-    root = _without(root, known) if _has_value(root, known) else False
-    needed: dict[str, Any] = {}
+    root = _without(root, known) if _has_value(root, known) else _no_value(root)
+    needed: dict[str, Schema] = {}
     waiting = [root]
     while waiting:
-        node = waiting.pop()
-        name = name_of(node)
-        if name is not None and name not in needed:
-            needed[name] = kept[name]
-            waiting.append(kept[name])
-        waiting.extend(children(node))
+        schema = waiting.pop()
+        if isinstance(schema, Named) and schema.name not in needed:
+            needed[schema.name] = kept[schema.name]
+            waiting.append(kept[schema.name])
+        waiting.extend(children(schema))
     return root, {name: needed[name] for name in kept if name in needed}
 
 
-def _inhabited(definitions: dict[str, Any]) -> set[str]:
+def _no_value(schema: Schema) -> Nothing:
+    return schema if isinstance(schema, Nothing) else Nothing("no finite value matches it")
+
+
+def _inhabited(definitions: Definitions) -> set[str]:
     """The names of the definitions that some finite value matches."""
     users: dict[str, set[str]] = {}
     sizes = {}
-    for name, node in definitions.items():
-        waiting, size = [node], 0
+    for name, schema in definitions.items():
+        waiting, size = [schema], 0
         while waiting:
             part = waiting.pop()
             size += 1
-            other = name_of(part)
-            if other is not None:
-                users.setdefault(other, set()).add(name)
+            if isinstance(part, Named):
+                users.setdefault(part.name, set()).add(name)
             waiting.extend(children(part))
         sizes[name] = size
     known: set[str] = set()
@@ -123,75 +101,58 @@ def _inhabited(definitions: dict[str, Any]) -> set[str]:
     return known
 
 
-def _has_value(node: Any, known: set[str]) -> bool:
-    """Whether a finite value matches the node, assuming that finite values match the known definitions."""
-    if node is False:
-        return False
-    name = name_of(node)
-    if name is not None:
-        return name in known
-    if "anyOf" in node:
-        return any(_has_value(option, known) for option in node["anyOf"])
-    if node.get("type") == "object":
-        named = node.get("properties", {})
-        return all(_has_value(named[key], known) for key in node.get("required", ())) and (
-            not node.get("minProperties")
-            or any(
-                _has_value(value, known)
-                for value in (*named.values(), *node.get("patternProperties", {}).values())
+def _has_value(schema: Schema, known: set[str]) -> bool:
+    """Whether a finite value matches the schema, assuming that finite values match the known definitions."""
+    match schema:
+        case Nothing():
+            return False
+        case Named(name):
+            return name in known
+        case OneOf(options):
+            return any(_has_value(option, known) for option in options)
+        case ObjectOf():
+            return all(_has_value(schema.named[key], known) for key in schema.required) and (
+                not schema.fewest or any(_has_value(value, known) for value in children(schema))
             )
-            or _has_value(node["additionalProperties"], known)
-        )
-    least, prefix = node.get("minItems", 0), node.get("prefixItems", [])
-    return all(_has_value(item, known) for item in prefix[:least]) and (
-        least <= len(prefix) or _has_value(node.get("items", {}), known)
+        case ListOf(first=first, shortest=least):
+            return all(_has_value(item, known) for item in first[:least]) and (
+                least <= len(first) or _has_value(schema.others, known)
+            )
+    return True
+
+
+def _without(schema: Schema, known: set[str]) -> Schema:
+    """Return a schema without the parts that no value matches; some value must match it."""
+    match schema:
+        case OneOf(options):
+            left = tuple(_without(option, known) for option in options if _has_value(option, known))
+            return left[0] if len(left) == 1 else OneOf(left)
+        case ListOf():
+            return _list_without(schema, known)
+        case ObjectOf():
+            return _object_without(schema, known)
+    return schema
+
+
+def _object_without(schema: ObjectOf, known: set[str]) -> ObjectOf:
+    others = _without(schema.others, known) if _has_value(schema.others, known) else _no_value(schema.others)
+    is_closed = isinstance(others, Nothing)
+    members = []
+    for key, value in schema.members:
+        if _has_value(value, known):
+            members.append((key, _without(value, known)))
+        elif not is_closed and schema.pattern is None:
+            members.append((key, _no_value(value)))
+    return replace(
+        schema, members=tuple(members), others=others, pattern=None if is_closed else schema.pattern
     )
 
 
-def _without(node: Any, known: set[str]) -> Any:
-    """Return a schema without the parts that no value matches; some value must match it."""
-    if not isinstance(node, dict):
-        return node
-    if "anyOf" in node:
-        left = [_without(option, known) for option in node["anyOf"] if _has_value(option, known)]
-        return left[0] if len(left) == 1 else {"anyOf": left}
-    if node.get("type") == "array":
-        return _array_without(node, known)
-    if node.get("type") != "object":
-        return node
-    kept = dict(node)
-
-    def mapped(values: dict[str, Any], keeps: Callable[[Any], bool]) -> dict[str, Any]:
-        return {
-            key: _without(value, known) if _has_value(value, known) else False
-            for key, value in values.items()
-            if _has_value(value, known) or keeps(value)
-        }
-
-    others = node["additionalProperties"]
-    kept["additionalProperties"] = _without(others, known) if _has_value(others, known) else False
-    if "patternProperties" in node:
-        kept["patternProperties"] = mapped(node["patternProperties"], lambda _: False)
-        if not kept["patternProperties"]:
-            del kept["patternProperties"]
-            kept.setdefault("properties", {})
-    if "properties" in node:
-        is_open = kept["additionalProperties"] is not False
-        kept["properties"] = mapped(node["properties"], lambda _: is_open)
-    return kept
-
-
-def _array_without(node: dict[str, Any], known: set[str]) -> Any:
-    kept = dict(node)
-    prefix = node.get("prefixItems", [])
-    possible = next((i for i, item in enumerate(prefix) if not _has_value(item, known)), len(prefix))
-    if possible < len(prefix) or ("items" in node and not _has_value(node["items"], known)):
-        kept["maxItems"] = min(possible, node.get("maxItems", possible))
-        kept.pop("items", None)
-    elif "items" in node:
-        kept["items"] = _without(node["items"], known)
-    if prefix[:possible]:
-        kept["prefixItems"] = [_without(item, known) for item in prefix[:possible]]
-    else:
-        kept.pop("prefixItems", None)
-    return kept
+def _list_without(schema: ListOf, known: set[str]) -> ListOf:
+    first, longest = schema.first, schema.longest
+    possible = next((i for i, item in enumerate(first) if not _has_value(item, known)), len(first))
+    kept = tuple(_without(item, known) for item in first[:possible])
+    if possible == len(first) and (not schema.has_others or _has_value(schema.others, known)):
+        return replace(schema, first=kept, others=_without(schema.others, known))
+    longest = possible if longest is None else min(possible, longest)
+    return replace(schema, first=kept, others=_no_value(schema.others), longest=longest)

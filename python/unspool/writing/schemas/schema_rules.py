@@ -1,13 +1,27 @@
-"""Spells out the values of a normalised schema as rules, in JSON or another notation."""
+"""Spells out the values of a schema as rules, in JSON or another notation."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from unspool.core.regular.character_sets import ANY_CHARACTER, ANY_TEXT
 from unspool.core.regular.schema_patterns import parse_pattern
+from unspool.core.schema.schema import (
+    Boolean,
+    Definitions,
+    Listed,
+    ListOf,
+    Named,
+    Nothing,
+    Null,
+    Number,
+    ObjectOf,
+    OneOf,
+    Schema,
+    Text,
+)
 from unspool.writing.rules.in_order import any_prefix, in_order
 from unspool.writing.rules.nodes import (
     EMPTY,
@@ -28,35 +42,26 @@ from unspool.writing.rules.number_rules import number_rule
 from unspool.writing.rules.written_values import WrittenValues
 from unspool.writing.schemas.format_patterns import FORMAT_PATTERNS
 from unspool.writing.schemas.other_keys import other_keys
-from unspool.writing.schemas.schema_budget import check_normalised
-from unspool.writing.schemas.schema_prune import name_of
+from unspool.writing.schemas.schema_budget import check_members
 
 __all__ = ["SchemaRules", "value_rules"]
 
 _ANY_SPACE: Node = optional(Terminal(plus(Chars.of(" \n\r\t"))))
 
 
-def value_rules(
-    rules: Rules, written: WrittenValues, schema: Mapping[str, Any], root: Mapping[str, Any]
-) -> Node:
-    """A value of a normalised schema, or of a part of one.
-
-    Args:
-        root: The whole schema, which has the definitions.
-    """
-    definitions = root.get("$defs", {})
-    rules.spend(check_normalised(schema, definitions))
-    return SchemaRules(rules, written, {**schema, "$defs": definitions}).value()
+def value_rules(rules: Rules, written: WrittenValues, schema: Schema, definitions: Definitions) -> Node:
+    """A value of a schema, whose names lead to the definitions."""
+    rules.spend(check_members(schema, definitions))
+    return SchemaRules(rules, written, definitions).value(schema)
 
 
 class SchemaRules:
-    """Builds values of one normalised schema; shared parts become rules."""
+    """Builds values of schemas; shared parts become rules."""
 
-    def __init__(self, rules: Rules, written: WrittenValues, schema: Mapping[str, Any]) -> None:
+    def __init__(self, rules: Rules, written: WrittenValues, definitions: Definitions) -> None:
         self._rules = rules
         self._written = written
-        self._definitions = schema.get("$defs", {})
-        self._schema = schema
+        self._definitions = definitions
         self._names: dict[str, Reference] = {}
         self._waiting: list[str] = []  # definitions whose rules are not built yet
         spaces = {"compact": EMPTY, "bounded": written.space, "any": _ANY_SPACE}
@@ -65,38 +70,38 @@ class SchemaRules:
         self._comma = sequence(self._space, Literal(","), after)
         self._colon = sequence(self._space, Literal(":"), after)
 
-    def value(self) -> Node:
-        """A value of the whole schema."""
-        root = {keyword: said for keyword, said in self._schema.items() if keyword != "$defs"}
-        same = (name for name, definition in self._definitions.items() if definition == root)
+    def value(self, schema: Schema) -> Node:
+        """A value of a whole schema."""
+        same = (name for name, definition in self._definitions.items() if definition == schema)
         name = next(same, None)
-        made = self.node(root) if name is None else self._definition(name)
+        made = self.node(schema) if name is None else self._definition(name)
         while self._waiting:
             name = self._waiting.pop()
             self._rules.named[self._names[name].name] = self.node(self._definitions[name])
         return made
 
-    def node(self, schema: Any) -> Node:
+    def node(self, schema: Schema) -> Node:
         """A value of a nested schema."""
-        name = name_of(schema)
-        if name is not None:
-            return self._definition(name)
-        if "anyOf" in schema:
-            return choice(*map(self.node, schema["anyOf"]))
-        if "enum" in schema:
-            return choice(*map(self._constant, schema["enum"]))
-        kind = schema.get("type")
-        if kind == "object":
-            return self._object(schema)
-        if kind == "array":
-            return self._array(schema)
-        if kind == "string":
-            return self._string(schema)
-        if kind in ("number", "integer"):
-            return number_rule(schema)
-        if kind == "boolean":
-            return choice(Literal(self._written.true), Literal(self._written.false))
-        return Literal(self._written.null) if kind == "null" else self._any()
+        match schema:
+            case Named(name):
+                return self._definition(name)
+            case OneOf(options):
+                return choice(*map(self.node, options))
+            case Listed(values):
+                return choice(*map(self._constant, values))
+            case ObjectOf():
+                return self._object(schema)
+            case ListOf():
+                return self._list(schema)
+            case Text():
+                return self._string(schema)
+            case Number():
+                return number_rule(schema)
+            case Boolean():
+                return choice(Literal(self._written.true), Literal(self._written.false))
+            case Null():
+                return Literal(self._written.null)
+        return self._any()
 
     def _definition(self, name: str) -> Node:
         """A reference to a definition's rule. The rule is built later, because definitions may be recursive."""
@@ -114,10 +119,9 @@ class SchemaRules:
 
     def _any(self) -> Node:
         """Any value."""
-        kinds = [{"type": kind} for kind in ("string", "number", "boolean", "null")]
-        nested = [{"type": "object", "additionalProperties": {}}, {"type": "array", "items": {}}]
+        kinds: tuple[Schema, ...] = (Text(), Number(), Boolean(), Null(), ObjectOf(), ListOf())
         # No definition has this name.
-        return self._once("any value", "value", lambda: choice(*map(self.node, [*kinds, *nested])))
+        return self._once("any value", "value", lambda: choice(*map(self.node, kinds)))
 
     def _constant(self, value: Any) -> Node:
         if isinstance(value, str):
@@ -126,52 +130,49 @@ class SchemaRules:
             return Literal(self._written.true if value else self._written.false)
         return Literal(self._written.null if value is None else json.dumps(value))
 
-    def _string(self, schema: dict[str, Any]) -> Node:
-        if len(schema) > 1:
-            return self._written.string(_text(schema))
-        return self._rules.add("string", self._written.any_string)
+    def _string(self, schema: Text) -> Node:
+        if schema == Text():
+            return self._rules.add("string", self._written.any_string)
+        return self._written.string(_text(schema))
 
     # Objects.
 
-    def _object(self, schema: dict[str, Any]) -> Node:
-        named = schema.get("properties", {})
-        required = set(schema.get("required", ()))
+    def _object(self, schema: ObjectOf) -> Node:
         members = [
-            (self._rules.add("member", self._member(Literal(key), value)), key in required)
-            for key, value in named.items()
-            if value is not False
+            (self._rules.add("member", self._member(Literal(key), value)), key in schema.required)
+            for key, value in schema.members
+            if not isinstance(value, Nothing)
         ]
-        inner = self._in_order(members, self._other_member(schema, named), schema)
+        inner = self._in_order(members, self._other_member(schema), schema)
         return self._between("{", inner, "}")
 
-    def _other_member(self, schema: dict[str, Any], named: dict[str, Any]) -> Node | None:
+    def _other_member(self, schema: ObjectOf) -> Node | None:
         """A key that the schema does not name, with its value."""
-        for pattern, value in schema.get("patternProperties", {}).items():
-            return self._rules.add("member", self._member(parse_pattern(pattern), value))
-        others = schema.get("additionalProperties", {})
-        if others is False:
+        if schema.is_closed:
             return None
-        return self._rules.add("member", self._member(other_keys(named) if named else ANY_TEXT, others))
+        if schema.pattern is not None:
+            key = parse_pattern(schema.pattern)
+        else:
+            key = other_keys(schema.named) if schema.members else ANY_TEXT
+        return self._rules.add("member", self._member(key, schema.others))
 
-    def _in_order(self, members: list[tuple[Node, bool]], other: Node | None, schema: dict[str, Any]) -> Node:
+    def _in_order(self, members: list[tuple[Node, bool]], other: Node | None, schema: ObjectOf) -> Node:
         """Members in order, each with whether it is required; `other` may follow any number of times."""
         if other is not None and not members:
-            return self._repeated(other, schema.get("minProperties", 0), schema.get("maxProperties"))
+            return self._repeated(other, schema.fewest, schema.most)
         if other is not None:
             members = [*members, (sequence(other, star(sequence(self._comma, other))), False)]
-        return in_order(self._rules, members, self._comma, schema.get("minProperties", 0))
+        return in_order(self._rules, members, self._comma, schema.fewest)
 
-    def _member(self, key: Node, value: Any) -> Node:
+    def _member(self, key: Node, value: Schema) -> Node:
         return sequence(self._written.key(key), self._colon, self.node(value))
 
     # Lists.
 
-    def _array(self, schema: dict[str, Any]) -> Node:
-        prefix = [self._rules.add("item", self.node(item)) for item in schema.get("prefixItems", ())]
-        least, most = schema.get("minItems", 0), schema.get("maxItems")
-        items = None
-        if most is None or most > len(prefix):
-            items = self._rules.add("item", self.node(schema.get("items", {})))
+    def _list(self, schema: ListOf) -> Node:
+        prefix = [self._rules.add("item", self.node(item)) for item in schema.first]
+        least, most = schema.shortest, schema.longest
+        items = self._rules.add("item", self.node(schema.others)) if schema.has_others else None
         if not prefix:
             return self._between("[", self._repeated(items, least, most), "]")
         tail: Node = EMPTY
@@ -197,16 +198,15 @@ class SchemaRules:
         return sequence(Literal(opener), *filled, space, Literal(closer))
 
 
-def _text(schema: dict[str, Any]) -> Node:
+def _text(schema: Text) -> Node:
     """The content of a string."""
-    if "pattern" in schema:
-        whole = parse_pattern(schema["pattern"])
-        if isinstance(whole, Repeat) and schema.keys() & {"minLength", "maxLength"}:
-            most = [bound for bound in (whole.most, schema.get("maxLength")) if bound is not None]
-            return Repeat(whole.part, max(whole.least, schema.get("minLength", 0)), min(most, default=None))
-        return whole
-    if "format" in schema:
-        return parse_pattern(FORMAT_PATTERNS[schema["format"]])
-    if "minLength" in schema or "maxLength" in schema:
-        return Repeat(ANY_CHARACTER, schema.get("minLength", 0), schema.get("maxLength"))
-    return ANY_TEXT
+    if schema.format is not None:
+        return parse_pattern(FORMAT_PATTERNS[schema.format])
+    least, most = schema.shortest, schema.longest
+    if schema.pattern is None:
+        return Repeat(ANY_CHARACTER, least, most)
+    whole = parse_pattern(schema.pattern)
+    if isinstance(whole, Repeat) and (least or most is not None):
+        bounds = [bound for bound in (whole.most, most) if bound is not None]
+        return Repeat(whole.part, max(whole.least, least), min(bounds, default=None))
+    return whole

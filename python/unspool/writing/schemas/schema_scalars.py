@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 from unspool.core.regular.schema_patterns import PatternError, parse_pattern
+from unspool.core.schema.schema import Bound, Listed, Nothing, Number, Schema, Text
 from unspool.errors import ArgumentError
 from unspool.writing.rules.multiples import multiples, multiples_between
 from unspool.writing.rules.nodes import Chars, Repeat
@@ -24,41 +26,43 @@ LONGEST = {"lark": 100_000, "structural_tag": 32, "gbnf": 32}
 _EXACT = 2**53
 
 
-def merge_strings(notes: Parts, parts: Sequence[Part], longest: int) -> Any:
+def merge_strings(notes: Parts, parts: Sequence[Part], longest: int) -> Schema:
     """A string's schema: a format, or a pattern and lengths; other combinations are dropped."""
     least = highest(count_of(part, "minLength") for part in parts) or 0
     most = lowest(count_of(part, "maxLength") for part in parts)
     if most is not None and least > most:
-        return False
+        return Nothing(f"no text has at least {least} and at most {most} characters")
     found = _format(notes, parts)
     if found is not None:
         notes.drop_all(parts, ("minLength", "maxLength"), "engines do not combine it with format")
-        return {"type": "string", "format": found}
+        return Text(format=found)
     pattern = _pattern(notes, parts, longest)
     if pattern is not None:
         return _counted(notes, parts, pattern, least, most)
-    shape: dict[str, Any] = {"type": "string"}
-    for keyword, bound in (("minLength", least or None), ("maxLength", most)):
-        if bound is not None and bound <= longest:
-            shape[keyword] = bound
-        elif bound is not None:
-            notes.drop_all(parts, (keyword,), f"counting more than {longest:,} characters is too slow")
-    return shape
+    if least > longest:
+        notes.drop_all(parts, ("minLength",), f"counting more than {longest:,} characters is too slow")
+        least = 0
+    if most is not None and most > longest:
+        notes.drop_all(parts, ("maxLength",), f"counting more than {longest:,} characters is too slow")
+        most = None
+    return Text(shortest=least, longest=most)
 
 
-def _counted(notes: Parts, parts: Sequence[Part], pattern: str, least: int, most: int | None) -> Any:
+def _counted(notes: Parts, parts: Sequence[Part], pattern: str, least: int, most: int | None) -> Schema:
     """A pattern. If it repeats one set of characters, it includes the lengths; else they are dropped unless implied."""
     whole = parse_pattern(pattern)
     shortest, longest = lengths(whole)
     if (longest is not None and longest < least) or (most is not None and shortest > most):
-        return False
-    bounds = {"minLength": least} if least > shortest else {}
-    if most is not None and (longest is None or most < longest):
-        bounds["maxLength"] = most
-    if bounds and not (isinstance(whole, Repeat) and isinstance(whole.part, Chars)):
-        notes.drop_all(parts, bounds, "engines do not combine it with pattern")
-        bounds = {}
-    return {"type": "string", "pattern": pattern, **bounds}
+        return Nothing(f"no text of this length matches the pattern {pattern!r:.80}")
+    least = least if least > shortest else 0
+    most = most if most is not None and (longest is None or most < longest) else None
+    if isinstance(whole, Repeat) and isinstance(whole.part, Chars):
+        return Text(pattern, shortest=least, longest=most)
+    bounds = [
+        keyword for keyword, bound in (("minLength", least or None), ("maxLength", most)) if bound is not None
+    ]
+    notes.drop_all(parts, bounds, "engines do not combine it with pattern")
+    return Text(pattern)
 
 
 def _format(notes: Parts, parts: Sequence[Part]) -> Any:
@@ -96,33 +100,32 @@ def _pattern(notes: Parts, parts: Sequence[Part], longest: int) -> Any:
     return found
 
 
-def merge_numbers(notes: Parts, parts: Sequence[Part], name: str) -> Any:
-    """A number's schema: its type, its bounds and `multipleOf`, or the list of values if there are few."""
+def merge_numbers(notes: Parts, parts: Sequence[Part], name: str) -> Schema:
+    """A number's schema: its type, its bounds and its step, or the list of values if there are few."""
     step = _step(parts)
     if step is not None and step == int(step):
         name = "integer"
-    bounds: dict[str, int | float] = {}
+    lowest: Bound | None = None
+    highest: Bound | None = None
     for part in parts:
-        for keyword in ("minimum", "maximum"):
-            for bound, is_exclusive in _bounds(part, keyword):
-                if abs(bound) > _EXACT or "e" in repr(bound):
-                    notes.drop(part, keyword, f"a grammar does not compare exactly with {bound!r}")
-                else:
-                    _narrow(bounds, keyword, bound, is_exclusive)
+        lowest = _narrowed(lowest, notes, part, "minimum")
+        highest = _narrowed(highest, notes, part, "maximum")
     if name == "integer":
-        bounds = _whole_bounds(bounds)
+        lowest, highest = _whole(lowest, 1), _whole(highest, -1)
         step = None if step == 1 else step
-    made = {"type": name, **bounds}
-    if step is None or _is_empty(bounds):
-        return False if _is_empty(bounds) else made
-    listed = multiples_between(step, bounds, name == "integer")
+    if _is_empty(lowest, highest):
+        return Nothing("no number is between the bounds")
+    made = Number(name == "integer", lowest, highest)
+    if step is None:
+        return made
+    listed = multiples_between(step, lowest, highest, made.is_integer)
     if listed is not None:
-        return {"enum": listed} if listed else False
-    made["multipleOf"] = int(step) if step == int(step) else float(step)
-    if multiples(made) is None:
+        return Listed(tuple(listed)) if listed else Nothing(f"no multiple of {step} is between the bounds")
+    stepped = replace(made, step=int(step) if step == int(step) else float(step))
+    if multiples(stepped) is None:
         notes.drop_all(parts, ("multipleOf",), "a grammar of its multiples would be too large")
-        del made["multipleOf"]
-    return made
+        return made
+    return stepped
 
 
 def _step(parts: Sequence[Part]) -> Decimal | None:
@@ -153,41 +156,32 @@ def _bounds(part: Part, keyword: str) -> list[tuple[int | float, bool]]:
     return [(bound, is_exclusive) for bound, is_exclusive in found if bound is not None]
 
 
-def _narrow(bounds: dict[str, int | float], keyword: str, bound: int | float, is_exclusive: bool) -> None:
-    """Keep the narrower bound; of two equal ones, the exclusive one."""
+def _narrowed(found: Bound | None, notes: Parts, part: Part, keyword: str) -> Bound | None:
+    """The narrower of a bound and those of a part; of two equal ones, the exclusive one."""
     sign = 1 if keyword == "minimum" else -1
-    exclusive = f"exclusive{keyword.capitalize()}"
-    old = bounds.get(keyword, bounds.get(exclusive))
-    if old is not None and (bound - old) * sign < 0:
-        return
-    if bound == old and not is_exclusive:
-        return
-    bounds.pop(keyword, None)
-    bounds.pop(exclusive, None)
-    bounds[exclusive if is_exclusive else keyword] = int(bound) if bound == bound // 1 else bound
+    for number, is_exclusive in _bounds(part, keyword):
+        if abs(number) > _EXACT or "e" in repr(number):
+            notes.drop(part, keyword, f"a grammar does not compare exactly with {number!r}")
+            continue
+        inward = 0 if found is None else (number - found.number) * sign
+        if found is None or inward > 0 or (inward == 0 and is_exclusive):
+            found = Bound(int(number) if number == number // 1 else number, not is_exclusive)
+    return found
 
 
-def _whole_bounds(bounds: dict[str, int | float]) -> dict[str, int | float]:
-    """The bounds of an integer as inclusive integers."""
-    whole: dict[str, int | float] = {}
-    for keyword, bound in bounds.items():
-        if keyword == "minimum":
-            whole["minimum"] = math.ceil(bound)
-        elif keyword == "exclusiveMinimum":
-            whole["minimum"] = math.floor(bound) + 1
-        elif keyword == "maximum":
-            whole["maximum"] = math.floor(bound)
-        else:
-            whole["maximum"] = math.ceil(bound) - 1
-    return whole
+def _whole(bound: Bound | None, sign: int) -> Bound | None:
+    """The bound of an integer on one side, as an integer that belongs to the range."""
+    if bound is None:
+        return None
+    number = bound.number * sign
+    return Bound((math.ceil(number) if bound.belongs else math.floor(number) + 1) * sign)
 
 
-def _is_empty(bounds: dict[str, int | float]) -> bool:
-    first = bounds.get("minimum", bounds.get("exclusiveMinimum"))
-    last = bounds.get("maximum", bounds.get("exclusiveMaximum"))
-    if first is None or last is None:
+def _is_empty(lowest: Bound | None, highest: Bound | None) -> bool:
+    if lowest is None or highest is None:
         return False
-    return first > last or (first == last and len(bounds.keys() & {"minimum", "maximum"}) < 2)
+    first, last = lowest.number, highest.number
+    return first > last or (first == last and not (lowest.belongs and highest.belongs))
 
 
 def highest(values: Iterable[int | None]) -> int | None:
