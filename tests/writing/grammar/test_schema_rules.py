@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from unspool.core.regular.format_patterns import FORMAT_PATTERNS
 from unspool.core.regular.match_pattern import Matcher
 from unspool.core.regular.schema_patterns import parse_pattern
 from unspool.core.schema.schema_check import check
@@ -32,7 +33,6 @@ from unspool.writing.rules.nodes import (
 )
 from unspool.writing.rules.number_rules import number_rule
 from unspool.writing.rules.written_values import PYTHON_VALUES
-from unspool.writing.schemas.format_patterns import FORMAT_PATTERNS
 from unspool.writing.schemas.json_schema import normalise
 from unspool.writing.schemas.other_keys import other_keys
 from unspool.writing.schemas.schema_rules import SchemaRules

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 import unspool
 from hypothesis import HealthCheck, given, settings
+from unspool.core.regular.format_patterns import FORMAT_PATTERNS
 from unspool.errors import ArgumentError
-from unspool.writing.schemas.format_patterns import FORMAT_PATTERNS
 from unspool.writing.schemas.json_schema import normalise_arguments
 from unspool.writing.schemas.schema_keywords import KEYWORDS_OF_TYPE
 from unspool.writing.schemas.schema_types import ANY_TYPE, types_of

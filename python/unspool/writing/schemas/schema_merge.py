@@ -7,9 +7,9 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from unspool.core.regular.format_patterns import has_pattern
 from unspool.core.schema.schema import Anything, Boolean, Named, Nothing, Null, OneOf, Schema
 from unspool.errors import ArgumentError
-from unspool.writing.schemas.format_patterns import has_pattern
 from unspool.writing.schemas.schema_arrays import merge_arrays
 from unspool.writing.schemas.schema_enums import merge_values
 from unspool.writing.schemas.schema_keywords import KEYWORDS_OF_TYPE, TYPES, Part, list_of, types_of

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from unspool.core.regular.character_sets import ANY_CHARACTER, ANY_TEXT
+from unspool.core.regular.format_patterns import FORMAT_PATTERNS
 from unspool.core.regular.schema_patterns import parse_pattern
 from unspool.core.schema.schema import (
     Boolean,
@@ -40,7 +41,6 @@ from unspool.writing.rules.nodes import (
 )
 from unspool.writing.rules.number_rules import number_rule
 from unspool.writing.rules.written_values import WrittenValues
-from unspool.writing.schemas.format_patterns import FORMAT_PATTERNS
 from unspool.writing.schemas.other_keys import other_keys
 from unspool.writing.schemas.schema_budget import check_members
 

@@ -8,12 +8,12 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
+from unspool.core.regular.format_patterns import has_pattern
 from unspool.core.regular.schema_patterns import PatternError, parse_pattern
 from unspool.core.schema.schema import Bound, Listed, Nothing, Number, Schema, Text
 from unspool.errors import ArgumentError
 from unspool.writing.rules.multiples import multiples, multiples_between
 from unspool.writing.rules.nodes import Chars, Repeat
-from unspool.writing.schemas.format_patterns import has_pattern
 from unspool.writing.schemas.pattern_lengths import lengths, most_counted
 from unspool.writing.schemas.schema_keywords import Part, count_of, number_of
 from unspool.writing.schemas.schema_parts import Parts
