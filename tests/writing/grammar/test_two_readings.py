@@ -17,9 +17,9 @@ import pytest
 import unspool
 from hypothesis import HealthCheck, given, settings
 from unspool.core.regular.format_patterns import FORMAT_PATTERNS
+from unspool.core.schema.keywords import KEYWORDS_OF_TYPE
 from unspool.errors import ArgumentError
 from unspool.writing.schemas.json_schema import normalise_arguments
-from unspool.writing.schemas.schema_keywords import KEYWORDS_OF_TYPE
 from unspool.writing.schemas.schema_types import ANY_TYPE, types_of
 
 from .schemas import schemas

@@ -11,15 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
+from unspool.core.schema.keywords import DATA, MAPS
+
 __all__ = ["MISSING", "References"]
 
 MISSING = object()
-#: Their members are schemas, whatever their names.
-_MAPS = frozenset(
-    ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies", "schemas")
-)
-#: Their values are data, not schemas.
-_DATA = frozenset(("enum", "const", "default", "examples", "example"))
 _MAX_ID = 2_000
 
 
@@ -72,8 +68,8 @@ class References:
             if not is_map:
                 at = self._note(value, at)
             for key, item in value.items():
-                if is_map or key not in _DATA:
-                    waiting.append((item, at, not is_map and key in _MAPS))
+                if is_map or key not in DATA:
+                    waiting.append((item, at, not is_map and key in MAPS))
 
     def _note(self, schema: Mapping[str, Any], at: int) -> int:
         """Note what a schema says of places; return the document that its references begin in."""

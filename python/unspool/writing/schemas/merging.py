@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from unspool.core.schema.schema import Schema
-from unspool.writing.schemas.schema_keywords import Part
+from unspool.core.schema.source import Part
 from unspool.writing.schemas.schema_parts import Parts
 
 __all__ = ["Merging"]

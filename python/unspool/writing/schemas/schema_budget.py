@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from unspool.core.schema.keywords import ANNOTATIONS
 from unspool.core.schema.schema import Definitions, Listed, ListOf, Named, ObjectOf, OneOf, Schema, children
 from unspool.errors import ArgumentError
 
@@ -18,8 +19,6 @@ MAX_LETTERS = 200_000
 MAX_MEMBERS = 3_000
 #: Engines compile by recursion: llguidance needs about 5 KiB of stack for each level, and a thread often has 8 MiB.
 MAX_LEVELS = 400
-
-_ANNOTATIONS = frozenset({"description", "title", "$comment", "examples", "default"})
 
 
 def check_source(schema: Any) -> None:
@@ -35,7 +34,7 @@ def check_source(schema: Any) -> None:
             waiting += [
                 value
                 for key, value in one.items()
-                if not (isinstance(key, str) and isinstance(value, str) and key in _ANNOTATIONS)
+                if not (isinstance(key, str) and isinstance(value, str) and key in ANNOTATIONS)
             ]
         elif isinstance(one, (list, tuple)):
             entries += len(one)

@@ -10,10 +10,11 @@ from typing import Any
 
 from unspool.core.regular.match_pattern import Matcher
 from unspool.core.regular.schema_patterns import PatternError, parse_pattern
+from unspool.core.schema.keywords import KEYWORDS_OF_TYPE
 from unspool.core.schema.schema import Listed, ListOf, Nothing, Number, ObjectOf, Schema
+from unspool.core.schema.source import Part
 from unspool.errors import ArgumentError
 from unspool.writing.schemas.merging import Merging
-from unspool.writing.schemas.schema_keywords import KEYWORDS_OF_TYPE, Part, count_of, list_of
 from unspool.writing.schemas.schema_parts import MAX_DEPTH, Parts
 
 __all__ = ["constant", "json_type", "merge_values"]
@@ -23,15 +24,12 @@ def merge_values(merger: Merging, parts: Sequence[Part], types: set[str], depth:
     """Merge the values that all parts list and allow: plain values into one list, others by their parts."""
     listed: dict[str, Any] | None = None
     for part in parts:
-        for keyword in ("enum", "const"):
-            if part.has(keyword):
-                values = list_of(part, keyword) if keyword == "enum" else [part.schema["const"]]
-                if part.get("nullable") is True:
-                    values = [*values, None]
-                merger.parts.spend(len(values))
-                plain = [_plain(merger.parts, value, part, depth) for value in values]
-                these = {_key(value): value for value in plain}
-                listed = these if listed is None else {key: listed[key] for key in listed if key in these}
+        for stated in part.source.listed:
+            values = [*stated, None] if part.is_nullable else stated
+            merger.parts.spend(len(values))
+            plain = [_plain(merger.parts, value, part, depth) for value in values]
+            these = {_key(value): value for value in plain}
+            listed = these if listed is None else {key: listed[key] for key in listed if key in these}
     left = [value for value in (listed or {}).values() if json_type(value) in types]
     limits = {
         name: merger.merge_type(name, parts, depth)
@@ -113,13 +111,14 @@ def _fits(notes: Parts, value: Any, limits: Mapping[str, Schema], parts: Sequenc
 
 
 def _text_fits(notes: Parts, text: str, part: Part) -> bool:
-    shortest, longest = count_of(part, "minLength"), count_of(part, "maxLength")
+    shortest, longest = part.source.text.least, part.source.text.most
     if len(text) < (shortest or 0) or (longest is not None and len(text) > longest):
         return False
-    if not part.has("pattern"):
+    pattern = part.source.pattern
+    if pattern is None:
         return True
     try:
-        return Matcher(parse_pattern(part.get("pattern"))).matches(text)
+        return Matcher(parse_pattern(pattern)).matches(text)
     except PatternError as error:
         notes.drop(part, "pattern", str(error))
         return True

@@ -8,9 +8,9 @@ from typing import Any
 from unspool.core.regular.match_pattern import Matcher
 from unspool.core.regular.schema_patterns import PatternError, parse_pattern
 from unspool.core.schema.schema import Nothing, Schema
+from unspool.core.schema.source import Part
 from unspool.writing.schemas.merging import Merging
 from unspool.writing.schemas.pattern_lengths import most_counted
-from unspool.writing.schemas.schema_keywords import Part, list_of, map_of
 
 __all__ = ["Keys"]
 
@@ -27,8 +27,8 @@ class Keys:
         self.listed: dict[str, None] | None = None
         self._names: list[tuple[Part, Any]] = []
         for part in parts:
-            if part.has("propertyNames"):
-                self._read_names(part)
+            if (names := part.source.keys.names) is not None:
+                self._read_names(part, names)
 
     def said_of(self, index: int, name: str) -> list[Part]:
         """The schemas that the patterns of one part define for a key."""
@@ -36,7 +36,7 @@ class Keys:
         for pattern, matcher in self._matchers[index].items():
             self._merger.parts.spend(1 + len(name) // 8)
             if matcher is not None and matcher.matches(name):
-                said.append(self._value(part, pattern))
+                said.append(part.source.keys.patterns[pattern])
         return said
 
     def one_pattern(
@@ -51,7 +51,13 @@ class Keys:
                     self._merger.parts.drop(part, "patternProperties", _ONE_PATTERN)
                 else:
                     kept = self._keep(
-                        part, "patternProperties", pattern, [self._value(part, pattern)], others, names, depth
+                        part,
+                        "patternProperties",
+                        pattern,
+                        [part.source.keys.patterns[pattern]],
+                        others,
+                        names,
+                        depth,
                     )
         for part, pattern in self._names:
             if names or kept is not None or is_closed:
@@ -59,9 +65,6 @@ class Keys:
             else:
                 kept = self._keep(part, "propertyNames", pattern, [], others, names, depth)
         return kept
-
-    def _value(self, part: Part, pattern: str) -> Part:
-        return part.child(part.get("patternProperties")[pattern], "patternProperties", pattern)
 
     def _keep(
         self,
@@ -88,7 +91,7 @@ class Keys:
     def _read(self, part: Part) -> dict[str, Matcher | None]:
         """Matchers for key patterns; None: the pattern cannot be parsed."""
         found: dict[str, Matcher | None] = {}
-        for pattern in map_of(part, "patternProperties"):
+        for pattern in part.source.keys.patterns:
             try:
                 found[pattern] = Matcher(parse_pattern(pattern))
             except PatternError as error:
@@ -96,20 +99,19 @@ class Keys:
                 self._merger.parts.drop(part, "patternProperties", str(error))
         return found
 
-    def _read_names(self, part: Part) -> None:
-        found, _ = self._merger.parts.collect([part.child(part.get("propertyNames"), "propertyNames")])
+    def _read_names(self, part: Part, names: Part) -> None:
+        found, _ = self._merger.parts.collect([names])
         if found is None:
             self.listed = {}
             return
-        for names in found:
-            if names.has("enum"):
-                allowed = dict.fromkeys(name for name in list_of(names, "enum") if isinstance(name, str))
+        for source in (one.source for one in found):
+            if source.enum is not None:
+                allowed = dict.fromkeys(name for name in source.enum if isinstance(name, str))
                 known = allowed if self.listed is None else self.listed
                 self.listed = {name: None for name in known if name in allowed}
-            if names.has("pattern"):
-                self._names.append((part, names.get("pattern")))
-            left = {"const", "minLength", "maxLength", "format", "anyOf", "oneOf", "not"}
-            if any(names.has(keyword) for keyword in left):
+            if source.pattern is not None:
+                self._names.append((part, source.pattern))
+            if source.limits_names:
                 self._merger.parts.drop(
                     part, "propertyNames", "matchers read a pattern or a list of keys only"
                 )

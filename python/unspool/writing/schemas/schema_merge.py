@@ -7,21 +7,17 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from unspool.core.regular.format_patterns import has_pattern
+from unspool.core.schema.keywords import TYPES
 from unspool.core.schema.schema import Anything, Boolean, Named, Nothing, Null, OneOf, Schema
+from unspool.core.schema.source import Part
 from unspool.errors import ArgumentError
 from unspool.writing.schemas.schema_arrays import merge_arrays
 from unspool.writing.schemas.schema_enums import merge_values
-from unspool.writing.schemas.schema_keywords import KEYWORDS_OF_TYPE, TYPES, Part, list_of, types_of
 from unspool.writing.schemas.schema_objects import merge_objects
 from unspool.writing.schemas.schema_parts import MAX_DEPTH, Parts
 from unspool.writing.schemas.schema_scalars import merge_numbers, merge_strings
 
 __all__ = ["Merger", "any_of"]
-
-_UNIONS = ("anyOf", "oneOf")
-_OF_ONE_TYPE = frozenset[str]().union(*KEYWORDS_OF_TYPE.values())
-_CONSTRAINTS = _OF_ONE_TYPE | {"type", "enum", "const", *_UNIONS}
 
 
 class Merger:
@@ -41,7 +37,7 @@ class Merger:
 
     def merge_document(self, *beside: Mapping[str, Any]) -> Schema:
         """Return the schema of the root merged with `beside`; also merge every definition that it needs."""
-        root = self.merge([Part(schema, "#") for schema in (self.parts.root, *beside)], 0)
+        root = self.merge([Part.of(schema, "#") for schema in (self.parts.root, *beside)], 0)
         while self._waiting:
             name, parts = self._waiting.popleft()
             self.definitions[name] = self._merge_parts(parts, 0)
@@ -53,13 +49,13 @@ class Merger:
             raise ArgumentError(
                 f"{parts[0].path}: the schema nests deeper than {MAX_DEPTH} levels; use $defs, or simplify it"
             )
-        if parts and all(map(_adds_null, parts)):
+        if parts and all(part.adds_null for part in parts):
             inner = self.merge([part.without("nullable") for part in parts], depth + 1)
             return any_of([inner, Null()])
         found, through_reference = self.parts.collect(parts)
         if found is None:
             return Nothing(f"{parts[0].path} allows no value")
-        found = [part for part in found if _constrains(part)]
+        found = [part for part in found if part.constrains]
         if not found:
             return Anything()
         return self._reference(found) if through_reference else self._merge_parts(found, depth)
@@ -80,27 +76,23 @@ class Merger:
     def _merge_parts(self, parts: list[Part], depth: int) -> Schema:
         self.parts.spend(len(parts))
         for index, part in enumerate(parts):
-            for keyword in _UNIONS:
-                if part.has(keyword):
-                    rest = [*parts[:index], part.without(keyword), *parts[index + 1 :]]
-                    return self._union(part, keyword, rest, depth)
+            if (union := part.union) is not None:
+                rest = [*parts[:index], part.without(union[0]), *parts[index + 1 :]]
+                return self._union(part, union, rest, depth)
         types = self._types(parts)
-        if any(part.has("enum") or part.has("const") for part in parts):
+        if any(part.source.has_listed for part in parts):
             return any_of(merge_values(self, parts, types, depth))
-        if types == set(TYPES) and not any(part.has(keyword) for part in parts for keyword in _OF_ONE_TYPE):
+        if types == set(TYPES) and not any(part.source.about for part in parts):
             return Anything()
         if "number" in types:
             types = types - {"integer"}
         return any_of([self.merge_type(name, parts, depth) for name in TYPES if name in types])
 
-    def _union(self, part: Part, keyword: str, rest: list[Part], depth: int) -> Schema:
+    def _union(self, part: Part, union: tuple[str, list[Part]], rest: list[Part], depth: int) -> Schema:
         """One schema per choice, merged with the keywords next to the union."""
-        rest = [other for other in rest if _constrains(other)]
-        choices = list_of(part, keyword)
-        merged = [
-            self.merge([*rest, part.child(choice, keyword, index)], depth + 1)
-            for index, choice in enumerate(choices)
-        ]
+        rest = [other for other in rest if other.constrains]
+        keyword, choices = union
+        merged = [self.merge([*rest, choice], depth + 1) for choice in choices]
         if keyword == "oneOf":
             self.exclusive.append((part, keyword, merged))
         return any_of(merged)
@@ -109,17 +101,13 @@ class Merger:
         """The types that all parts allow; if none has a type, the one implied by the other keywords."""
         left, is_stated = set(TYPES), False
         for part in parts:
-            stated = types_of(part)
+            stated = part.types
             if stated is not None:
                 is_stated = True
                 left &= stated | ({"integer"} if "number" in stated else set())
-        if is_stated or any(part.has("enum") or part.has("const") for part in parts):
+        if is_stated or any(part.source.has_listed for part in parts):
             return left
-        implied = {
-            name
-            for name, keywords in KEYWORDS_OF_TYPE.items()
-            if any(_implies_type(part, keyword) for part in parts for keyword in keywords)
-        }
+        implied = set[str]().union(*(part.source.implied for part in parts))
         if len(implied) != 1:
             return left
         self.is_implied = True
@@ -136,21 +124,6 @@ class Merger:
         if name in ("number", "integer"):
             return merge_numbers(self.parts, parts, name)
         return Boolean() if name == "boolean" else Null()
-
-
-def _constrains(part: Part) -> bool:
-    return any(part.has(keyword) for keyword in _CONSTRAINTS)
-
-
-def _implies_type(part: Part, keyword: str) -> bool:
-    """Whether a schema without a type means values of the keyword's type. Some values of `format` mean numbers."""
-    return part.has(keyword) and (keyword != "format" or has_pattern(part.get(keyword)))
-
-
-def _adds_null(part: Part) -> bool:
-    """Whether a schema is nullable but its type is elsewhere, as in OpenAPI 3.0."""
-    is_elsewhere = any(part.has(keyword) for keyword in ("$ref", "allOf", *_UNIONS))
-    return part.get("nullable") is True and is_elsewhere and not part.has("type")
 
 
 def any_of(options: Sequence[Schema]) -> Schema:

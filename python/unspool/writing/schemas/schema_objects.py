@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from unspool.core.schema.schema import Anything, Nothing, ObjectOf, Schema
+from unspool.core.schema.source import Part
 from unspool.writing.schemas.merging import Merging
 from unspool.writing.schemas.schema_keys import Keys
-from unspool.writing.schemas.schema_keywords import Part, count_of, map_of, names_of
 from unspool.writing.schemas.schema_scalars import highest, lowest
 
 __all__ = ["merge_objects"]
@@ -27,12 +27,12 @@ class _Objects:
         self.merger = merger
         self.parts = parts
         self.depth = depth
-        self.named = [map_of(part, "properties") for part in parts]
+        self.said = [part.source.keys for part in parts]
         self.keys = Keys(merger, parts)
-        self.required = list(dict.fromkeys(name for part in parts for name in names_of(part, "required")))
+        self.required = list(dict.fromkeys(name for keys in self.said for name in keys.required))
 
     def merged(self) -> Schema:
-        known = [name for named in self.named for name in named]
+        known = [name for keys in self.said for name in keys.named]
         names = list(dict.fromkeys([*known, *(self.keys.listed or ()), *self.required]))
         members = {name: self._property(name) for name in names}
         impossible = next((name for name in self.required if isinstance(members[name], Nothing)), None)
@@ -54,12 +54,12 @@ class _Objects:
         if self.keys.listed is not None and name not in self.keys.listed:
             return Nothing(f"propertyNames does not list the key {name!r:.80}")
         found = []
-        for index, part in enumerate(self.parts):
+        for index, keys in enumerate(self.said):
             said = self.keys.said_of(index, name)
-            if name in self.named[index]:
-                said.append(part.child(self.named[index][name], "properties", name))
-            if not said and part.has("additionalProperties"):
-                said.append(part.child(part.get("additionalProperties"), "additionalProperties"))
+            if name in keys.named:
+                said.append(keys.named[name])
+            if not said and keys.others is not None:
+                said.append(keys.others)
             found += said
         return self.merger.merge(found, self.depth + 1)
 
@@ -67,11 +67,7 @@ class _Objects:
         """The schema of unnamed keys, and their pattern; Nothing: there are none."""
         if self.keys.listed is not None:
             return Nothing("propertyNames lists all keys"), None
-        stated = [
-            part.child(part.get("additionalProperties"), "additionalProperties")
-            for part in self.parts
-            if part.has("additionalProperties")
-        ]
+        stated = [keys.others for keys in self.said if keys.others is not None]
         others = self.merger.merge(stated, self.depth + 1) if stated else self._unstated()
         kept = self.keys.one_pattern(names, others, bool(stated), self.depth)
         if kept is not None:
@@ -86,15 +82,15 @@ class _Objects:
 
     def _unstated(self) -> Schema:
         """The default for `additionalProperties`: if an object names keys, it has no others."""
-        names_some = any(part.has("properties") or part.has("patternProperties") for part in self.parts)
-        is_closed = any(part.get("unevaluatedProperties") is False for part in self.parts)
+        names_some = any(keys.names_some for keys in self.said)
+        is_closed = any(keys.is_sealed for keys in self.said)
         is_closed = is_closed or (names_some and not self.merger.more_keys)
         return Nothing("the object names its keys") if is_closed else Anything()
 
     def _counted(self, made: ObjectOf, allowed: int) -> Schema:
         """Bounds of the number of keys, if the object is a map."""
-        fewest = highest(count_of(part, "minProperties") for part in self.parts) or 0
-        most = lowest(count_of(part, "maxProperties") for part in self.parts)
+        fewest = highest(part.source.key_count.least for part in self.parts) or 0
+        most = lowest(part.source.key_count.most for part in self.parts)
         if most is not None and most < max(fewest, len(self.required)):
             return Nothing(f"no object has at most {most} keys and all the keys that it needs")
         if made.is_closed and fewest > allowed:

@@ -8,29 +8,14 @@ from typing import Any
 from urllib.parse import unquote
 
 from unspool.core.schema.references import MISSING, References
+from unspool.core.schema.source import Part
 from unspool.errors import ArgumentError
 from unspool.writing.grammar_result import Dropped
-from unspool.writing.schemas.schema_keywords import Part, list_of
 
 __all__ = ["Parts"]
 
 MAX_DEPTH = 64
 MAX_WORK = 75_000
-
-_NOT_EXPRESSED = {
-    "not": "a grammar cannot exclude values",
-    "if": "a grammar cannot test a condition on the value",
-    "contains": "a grammar cannot ask for one item among others",
-    "minContains": "a grammar cannot ask for one item among others",
-    "maxContains": "a grammar cannot ask for one item among others",
-    "dependentRequired": "a grammar cannot let one key depend on another",
-    "dependentSchemas": "a grammar cannot let one key depend on another",
-    "dependencies": "a grammar cannot let one key depend on another",
-    "unevaluatedProperties": "a grammar cannot know which keys other schemas have read",
-    "unevaluatedItems": "a grammar cannot know which items other schemas have read",
-    "$dynamicRef": "references that depend on where they are read from are not followed",
-    "$recursiveRef": "references that depend on where they are read from are not followed",
-}
 
 
 class Parts:
@@ -41,6 +26,7 @@ class Parts:
         self.dropped: dict[tuple[str, str], Dropped] = {}
         self._work = 0
         self._references = References(root)
+        self._targets: dict[tuple[int, str], Part] = {}
 
     def spend(self, steps: int = 1) -> None:
         """Count work; reject a schema that needs too much."""
@@ -55,7 +41,7 @@ class Parts:
         """Drop these keywords from every part that has them."""
         for part in parts:
             for keyword in keywords:
-                if part.has(keyword):
+                if part.source.has(keyword):
                     self.drop(part, keyword, reason)
 
     def collect(self, parts: Iterable[Part]) -> tuple[list[Part] | None, bool]:
@@ -70,11 +56,12 @@ class Parts:
     def _add(self, part: Part, found: dict[Any, Part], trail: tuple[Any, ...]) -> bool | None:
         """Add a part; return whether it contained a reference, or None if it is `false`."""
         self.spend()
-        if isinstance(part.schema, bool):
-            return False if part.schema else None
-        if not isinstance(part.schema, Mapping):
+        source = part.source
+        if isinstance(source.schema, bool):
+            return False if source.schema else None
+        if not isinstance(source.schema, Mapping):
             raise ArgumentError(
-                f"{part.path}: a schema is an object, true or false; got {type(part.schema).__name__}"
+                f"{part.path}: a schema is an object, true or false; got {type(source.schema).__name__}"
             )
         if part.key in trail:
             raise ArgumentError(f"{part.path}: the schema refers to itself and says nothing else; remove it")
@@ -84,15 +71,16 @@ class Parts:
             raise ArgumentError(
                 f"{part.path}: more than {MAX_DEPTH} schemas lead to one another; simplify them"
             )
-        self._note(part)
-        if part.get("not") in ({}, True):
+        for keyword, reason in source.checked:
+            self.drop(part, keyword, reason)
+        if source.excludes_all:
             return None
         reached = False
         alone = part.without("allOf", "$ref")
-        for keyword in part.schema:
+        for keyword in source.order:
             if keyword == "properties":
                 found.setdefault(part.key, alone)  # before later ones, to keep the order of keys
-            for target in self._targets(part, keyword):
+            for target in self._leads(part, keyword):
                 inner = self._add(target, found, (*trail, part.key))
                 if inner is None:
                     return None
@@ -100,26 +88,19 @@ class Parts:
         found.setdefault(part.key, alone)
         return reached
 
-    def _targets(self, part: Part, keyword: str) -> list[Part]:
+    def _leads(self, part: Part, keyword: str) -> list[Part]:
         """The schemas that a keyword adds."""
-        if not part.has(keyword):
+        if keyword not in part.left:
             return []
         if keyword == "allOf":
-            return [part.child(schema, keyword, index) for index, schema in enumerate(list_of(part, keyword))]
-        target = self._resolve(part) if keyword == "$ref" else None
+            return part.source.choices[keyword]
+        target = self._target(part)
         return [] if target is None else [target]
 
-    def _note(self, part: Part) -> None:
-        for keyword, reason in _NOT_EXPRESSED.items():
-            if part.has(keyword) and (keyword != "not" or part.get(keyword) is not False):
-                self.drop(part, keyword, reason)
-
-    def _resolve(self, part: Part) -> Part | None:
+    def _target(self, part: Part) -> Part | None:
         """The target of a reference; None: it is in another document."""
-        reference = part.get("$ref")
-        if not isinstance(reference, str):
-            raise ArgumentError(f"{part.path}/$ref: a reference is a string; got {reference!r}")
-        schema = self._references.target(part.schema)
+        reference = part.source.reference
+        schema = self._references.target(part.source.schema)
         if schema is MISSING and not reference.startswith("#"):
             self.drop(part, "$ref", "the reference leads to another document, which is not fetched")
             return None
@@ -127,4 +108,8 @@ class Parts:
             raise ArgumentError(
                 f"{part.path}/$ref: {reference!r} leads nowhere; write '#/$defs/NAME' of this schema"
             )
-        return Part(schema, unquote(reference))
+        path = unquote(reference)
+        key = id(schema), path
+        if key not in self._targets:
+            self._targets[key] = Part.of(schema, path)
+        return self._targets[key]

@@ -11,11 +11,10 @@ from typing import Any
 from unspool.core.regular.format_patterns import has_pattern
 from unspool.core.regular.schema_patterns import PatternError, parse_pattern
 from unspool.core.schema.schema import Bound, Listed, Nothing, Number, Schema, Text
-from unspool.errors import ArgumentError
+from unspool.core.schema.source import Part
 from unspool.writing.rules.multiples import multiples, multiples_between
 from unspool.writing.rules.nodes import Chars, Repeat
 from unspool.writing.schemas.pattern_lengths import lengths, most_counted
-from unspool.writing.schemas.schema_keywords import Part, count_of, number_of
 from unspool.writing.schemas.schema_parts import Parts
 
 __all__ = ["LONGEST", "highest", "lowest", "merge_numbers", "merge_strings"]
@@ -28,8 +27,8 @@ _EXACT = 2**53
 
 def merge_strings(notes: Parts, parts: Sequence[Part], longest: int) -> Schema:
     """A string's schema: a format, or a pattern and lengths; other combinations are dropped."""
-    least = highest(count_of(part, "minLength") for part in parts) or 0
-    most = lowest(count_of(part, "maxLength") for part in parts)
+    least = highest(part.source.text.least for part in parts) or 0
+    most = lowest(part.source.text.most for part in parts)
     if most is not None and least > most:
         return Nothing(f"no text has at least {least} and at most {most} characters")
     found = _format(notes, parts)
@@ -69,9 +68,9 @@ def _format(notes: Parts, parts: Sequence[Part]) -> Any:
     """The first format that a grammar can express; patterns next to it are dropped."""
     found = None
     for part in parts:
-        if not part.has("format"):
+        name = part.source.format
+        if name is None:
             continue
-        name = part.get("format")
         if found is None and has_pattern(name):
             found = name
         elif name != found:
@@ -85,9 +84,9 @@ def _pattern(notes: Parts, parts: Sequence[Part], longest: int) -> Any:
     """The first pattern that a grammar can express."""
     found = None
     for part in parts:
-        if not part.has("pattern"):
+        pattern = part.source.pattern
+        if pattern is None:
             continue
-        pattern = part.get("pattern")
         try:
             if found is None and most_counted(parse_pattern(pattern)) > longest:
                 notes.drop(part, "pattern", f"counting more than {longest:,} characters is too slow")
@@ -108,8 +107,8 @@ def merge_numbers(notes: Parts, parts: Sequence[Part], name: str) -> Schema:
     lowest: Bound | None = None
     highest: Bound | None = None
     for part in parts:
-        lowest = _narrowed(lowest, notes, part, "minimum")
-        highest = _narrowed(highest, notes, part, "maximum")
+        lowest = _narrowed(lowest, notes, part, "minimum", part.source.range.lowest)
+        highest = _narrowed(highest, notes, part, "maximum", part.source.range.highest)
     if name == "integer":
         lowest, highest = _whole(lowest, 1), _whole(highest, -1)
         step = None if step == 1 else step
@@ -132,11 +131,9 @@ def _step(parts: Sequence[Part]) -> Decimal | None:
     """The number whose multiples are allowed by all parts."""
     step: Decimal | None = None
     for part in parts:
-        stated = number_of(part, "multipleOf")
+        stated = part.source.range.step
         if stated is None:
             continue
-        if stated <= 0:
-            raise ArgumentError(f"{part.path}/multipleOf: expected a number above 0; got {stated!r}")
         found = Decimal(repr(stated))
         if step is None:
             step = found
@@ -146,26 +143,19 @@ def _step(parts: Sequence[Part]) -> Decimal | None:
     return step
 
 
-def _bounds(part: Part, keyword: str) -> list[tuple[int | float, bool]]:
-    """A schema's bounds on one side, each with whether it is exclusive."""
-    exclusive = f"exclusive{keyword.capitalize()}"
-    is_old = isinstance(part.get(exclusive), bool)  # draft 4: a flag next to the bound
-    found = [(number_of(part, keyword), is_old and part.get(exclusive))]
-    if not is_old:
-        found.append((number_of(part, exclusive), True))
-    return [(bound, is_exclusive) for bound, is_exclusive in found if bound is not None]
-
-
-def _narrowed(found: Bound | None, notes: Parts, part: Part, keyword: str) -> Bound | None:
+def _narrowed(
+    found: Bound | None, notes: Parts, part: Part, keyword: str, bounds: Iterable[Bound]
+) -> Bound | None:
     """The narrower of a bound and those of a part; of two equal ones, the exclusive one."""
     sign = 1 if keyword == "minimum" else -1
-    for number, is_exclusive in _bounds(part, keyword):
+    for bound in bounds:
+        number = bound.number
         if abs(number) > _EXACT or "e" in repr(number):
             notes.drop(part, keyword, f"a grammar does not compare exactly with {number!r}")
             continue
         inward = 0 if found is None else (number - found.number) * sign
-        if found is None or inward > 0 or (inward == 0 and is_exclusive):
-            found = Bound(int(number) if number == number // 1 else number, not is_exclusive)
+        if found is None or inward > 0 or (inward == 0 and not bound.belongs):
+            found = Bound(int(number) if number == number // 1 else number, bound.belongs)
     return found
 
 

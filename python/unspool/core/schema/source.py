@@ -1,0 +1,345 @@
+"""A schema as its author wrote it, with each keyword's value as a type of Python.
+
+The keywords are those of all drafts and of OpenAPI. They are read in groups, each once and only if it is asked for, since
+keywords that say nothing of the values in question may have any value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from unspool.core.regular.format_patterns import has_pattern
+from unspool.core.schema.keywords import CHECKED, COMPOSING, KEYWORDS_OF_TYPE, LISTING, TYPES, UNIONS
+from unspool.core.schema.schema import Bound
+from unspool.core.schema.schema_check import escape_pointer
+from unspool.errors import ArgumentError
+
+__all__ = ["Items", "Keys", "Lengths", "Part", "Range", "Source"]
+
+_TYPE_OF = {keyword: name for name, keywords in KEYWORDS_OF_TYPE.items() for keyword in keywords}
+_COMPOSING = frozenset(COMPOSING)
+_LEADS = frozenset({"allOf", "$ref"})
+_NAME_LISTS = frozenset({"const", "minLength", "maxLength", "format", "anyOf", "oneOf", "not"})
+
+
+class Source:
+    """One schema of a document, and its place there.
+
+    Raises:
+        ArgumentError: A property is asked for, and one of its keywords has a wrong type.
+    """
+
+    def __init__(self, schema: Any, path: str) -> None:
+        self.schema = schema
+        self.path = path
+        self._said: Mapping[str, Any] = schema if isinstance(schema, Mapping) else {}
+
+    def has(self, keyword: str) -> bool:
+        return keyword in self._said
+
+    @cached_property
+    def composing(self) -> frozenset[str]:
+        """The keywords that combine schemas."""
+        return _COMPOSING.intersection(self._said)
+
+    @cached_property
+    def about(self) -> frozenset[str]:
+        """The types of values that keywords speak of."""
+        return frozenset(_TYPE_OF[keyword] for keyword in self._said if keyword in _TYPE_OF)
+
+    @cached_property
+    def implied(self) -> frozenset[str]:
+        """The types that the keywords imply if no schema has a type. Some values of `format` mean numbers."""
+        return frozenset(
+            _TYPE_OF[keyword]
+            for keyword, said in self._said.items()
+            if keyword in _TYPE_OF and (keyword != "format" or has_pattern(said))
+        )
+
+    @cached_property
+    def has_listed(self) -> bool:
+        return any(keyword in self._said for keyword in LISTING)
+
+    @cached_property
+    def constrains(self) -> bool:
+        """Whether it says anything of values, apart from `composing`."""
+        return bool(self.about) or self.has_listed or "type" in self._said
+
+    @cached_property
+    def checked(self) -> tuple[tuple[str, str], ...]:
+        """The keywords that no grammar expresses, with the reasons."""
+        found = [(keyword, reason) for keyword, reason in CHECKED.items() if keyword in self._said]
+        return tuple(one for one in found if one[0] != "not" or self._said["not"] is not False)
+
+    @property
+    def excludes_all(self) -> bool:
+        return "not" in self._said and self._said["not"] in ({}, True)
+
+    @property
+    def is_nullable(self) -> bool:
+        return self._said.get("nullable") is True
+
+    @cached_property
+    def has_type(self) -> bool:
+        return "type" in self._said
+
+    @cached_property
+    def types(self) -> frozenset[str] | None:
+        """The types in `type`; None: there is none."""
+        if not self.has_type:
+            return None
+        stated = self._said["type"]
+        names = [stated] if isinstance(stated, str) else self._list("type")
+        if not names or not all(isinstance(name, str) and name in TYPES for name in names):
+            raise self._wrong("type", f"one or several of {', '.join(TYPES)}")
+        return frozenset(names)
+
+    @cached_property
+    def listed(self) -> tuple[list[Any], ...]:
+        """The values that each keyword lists."""
+        return tuple(
+            self._list(keyword) if keyword == "enum" else [self._said[keyword]]
+            for keyword in LISTING
+            if keyword in self._said
+        )
+
+    @property
+    def enum(self) -> list[Any] | None:
+        return self._list("enum") if "enum" in self._said else None
+
+    @cached_property
+    def reference(self) -> str:
+        reference = self._said["$ref"]
+        if not isinstance(reference, str):
+            raise ArgumentError(f"{self.path}/$ref: a reference is a string; got {reference!r}")
+        return reference
+
+    @cached_property
+    def order(self) -> tuple[str, ...]:
+        """`properties`, `allOf` and `$ref`, in the order of the schema."""
+        return tuple(keyword for keyword in self._said if keyword == "properties" or keyword in _LEADS)
+
+    @cached_property
+    def choices(self) -> Mapping[str, list[Part]]:
+        """The schemas of `allOf` and of unions, by keyword."""
+        return {keyword: self._parts(keyword) for keyword in ("allOf", *UNIONS) if keyword in self._said}
+
+    @cached_property
+    def text(self) -> Lengths:
+        return Lengths(self._count("minLength"), self._count("maxLength"))
+
+    @property
+    def pattern(self) -> Any:
+        return self._said.get("pattern")
+
+    @property
+    def format(self) -> Any:
+        return self._said.get("format")
+
+    @cached_property
+    def range(self) -> Range:
+        lowest, highest = self._bounds("Minimum"), self._bounds("Maximum")
+        step = self._number("multipleOf")
+        if step is not None and step <= 0:
+            raise ArgumentError(f"{self.path}/multipleOf: expected a number above 0; got {step!r}")
+        return Range(lowest, highest, step)
+
+    @cached_property
+    def items(self) -> Items:
+        said = self._said
+        # Before draft 2020-12, `items` could list the first ones.
+        is_old = "prefixItems" not in said and isinstance(said.get("items"), (list, tuple))
+        keyword, rest = ("items", "additionalItems") if is_old else ("prefixItems", "items")
+        return Items(
+            self._parts(keyword) if keyword in said else [],
+            self._child(rest) if rest in said else None,
+            Lengths(self._count("minItems"), self._count("maxItems")),
+            said.get("uniqueItems") not in (None, False),
+        )
+
+    @cached_property
+    def keys(self) -> Keys:
+        named, patterns = self._map("properties"), self._map("patternProperties")
+        return Keys(
+            named,
+            self._names("required"),
+            patterns,
+            self._child("additionalProperties") if "additionalProperties" in self._said else None,
+            self._child("propertyNames") if "propertyNames" in self._said else None,
+            "properties" in self._said or "patternProperties" in self._said,
+            self._said.get("unevaluatedProperties") is False,
+        )
+
+    @cached_property
+    def key_count(self) -> Lengths:
+        return Lengths(self._count("minProperties"), self._count("maxProperties"))
+
+    @cached_property
+    def limits_names(self) -> bool:
+        """Whether it constrains the names of keys otherwise than by a pattern or a list."""
+        return not _NAME_LISTS.isdisjoint(self._said)
+
+    def _child(self, *keys: Any) -> Part:
+        schema = self._said
+        for key in keys:
+            schema = schema[key]
+        return Part.of(schema, "/".join((self.path, *(escape_pointer(str(key)) for key in keys))))
+
+    def _parts(self, keyword: str) -> list[Part]:
+        return [self._child(keyword, index) for index in range(len(self._list(keyword)))]
+
+    def _wrong(self, keyword: str, expected: str) -> ArgumentError:
+        found = repr(self._said[keyword])
+        return ArgumentError(f"{self.path}/{escape_pointer(keyword)}: expected {expected}; got {found[:80]}")
+
+    def _list(self, keyword: str) -> list[Any]:
+        found = self._said[keyword]
+        if not isinstance(found, (list, tuple)):
+            raise self._wrong(keyword, "a list")
+        return list(found)
+
+    def _map(self, keyword: str) -> dict[str, Part]:
+        found = self._said.get(keyword, {})
+        if not isinstance(found, Mapping) or not all(isinstance(name, str) for name in found):
+            raise self._wrong(keyword, "an object")
+        for name in found:
+            if any("\ud800" <= char <= "\udfff" for char in name):
+                raise ArgumentError(
+                    f"{self.path}/{keyword}: {name!r} has a lone surrogate, which no output can hold"
+                )
+        return {name: self._child(keyword, name) for name in found}
+
+    def _names(self, keyword: str) -> list[str]:
+        found = self._list(keyword) if keyword in self._said else []
+        if not all(isinstance(name, str) for name in found):
+            raise self._wrong(keyword, "a list of names")
+        return found
+
+    def _count(self, keyword: str) -> int | None:
+        if keyword not in self._said:
+            return None
+        found = self._said[keyword]
+        if isinstance(found, bool) or not isinstance(found, (int, float)) or found < 0 or found != found // 1:
+            raise self._wrong(keyword, "a whole number that is not negative")
+        return int(found)
+
+    def _number(self, keyword: str) -> int | float | None:
+        if keyword not in self._said:
+            return None
+        found = self._said[keyword]
+        if isinstance(found, bool) or not isinstance(found, (int, float)) or not -math.inf < found < math.inf:
+            raise self._wrong(keyword, "a number")
+        return found
+
+    def _bounds(self, side: str) -> list[Bound]:
+        exclusive = f"exclusive{side}"
+        number = self._number(side.lower())
+        flag = self._said.get(exclusive)
+        if isinstance(flag, bool):  # draft 4: a flag next to the bound
+            return [] if number is None else [Bound(number, not flag)]
+        found = [(number, True), (self._number(exclusive), False)]
+        return [Bound(bound, belongs) for bound, belongs in found if bound is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """Bounds of a number of characters, items or keys."""
+
+    least: int | None
+    most: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """What a schema says of numbers; each side may have two bounds."""
+
+    lowest: list[Bound]
+    highest: list[Bound]
+    step: int | float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """What a schema says of the items of a list."""
+
+    first: list[Part]
+    others: Part | None
+    count: Lengths
+    are_unique: bool
+
+    def at(self, index: int) -> Part | None:
+        """The schema of the item at this place."""
+        return self.first[index] if index < len(self.first) else self.others
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """What a schema says of the keys of an object.
+
+    Attributes:
+        names_some: Whether it has `properties` or `patternProperties`, which may be empty.
+        is_sealed: Whether keys that no schema names are not allowed.
+    """
+
+    named: Mapping[str, Part]
+    required: list[str]
+    patterns: Mapping[str, Part]
+    others: Part | None
+    names: Part | None
+    names_some: bool
+    is_sealed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A schema that a value must match, and those of its `composing` keywords that are still to be merged."""
+
+    source: Source
+    left: frozenset[str]
+
+    @classmethod
+    def of(cls, schema: Any, path: str) -> Part:
+        source = Source(schema, path)
+        return cls(source, source.composing)
+
+    @property
+    def path(self) -> str:
+        return self.source.path
+
+    @property
+    def key(self) -> tuple[int, frozenset[str]]:
+        """Equal for equal parts of the document."""
+        return id(self.source.schema), self.left
+
+    @property
+    def union(self) -> tuple[str, list[Part]] | None:
+        """The keyword of its first union, with its choices."""
+        keyword = next(filter(self.left.__contains__, UNIONS), None)
+        return None if keyword is None else (keyword, self.source.choices[keyword])
+
+    @property
+    def constrains(self) -> bool:
+        return self.source.constrains or not self.left.isdisjoint(UNIONS)
+
+    @property
+    def is_nullable(self) -> bool:
+        return "nullable" in self.left and self.source.is_nullable
+
+    @property
+    def adds_null(self) -> bool:
+        """Whether a schema is nullable but its type is elsewhere, as in OpenAPI 3.0."""
+        return self.is_nullable and len(self.left) > 1 and not self.source.has_type
+
+    @property
+    def types(self) -> frozenset[str] | None:
+        """The types that it states, with null if it is nullable; None: it states none."""
+        types = self.source.types
+        return types | {"null"} if types is not None and self.is_nullable else types
+
+    def without(self, *keywords: str) -> Part:
+        """The same part after these of its `composing` keywords have been merged."""
+        return replace(self, left=self.left.difference(keywords))
