@@ -12,7 +12,15 @@ from typing import Any, Literal, get_args
 from unspool._core import _stream_options
 from unspool.core.format.compile_format import Trust
 
-__all__ = ["CORE_OPTIONS", "DELIVERY_OPTIONS", "PARSER_OPTIONS", "START_IN", "Option", "StartIn"]
+__all__ = [
+    "CORE_OPTIONS",
+    "DELIVERY_OPTIONS",
+    "PARSER_OPTIONS",
+    "START_IN",
+    "Option",
+    "ReasoningField",
+    "StartIn",
+]
 
 # Written by docs/make_options.py: choices.
 CallsInFences = Literal["auto", "keep", "call"]
@@ -25,6 +33,7 @@ __all__ += ["CallsInFences", "IncompleteCalls", "StopIn", "UnknownTools", "White
 
 StartIn = Literal["auto", "content", "reasoning"]
 START_IN = get_args(StartIn)
+ReasoningField = Literal["reasoning_content", "reasoning"]
 
 
 class Option:
@@ -115,7 +124,7 @@ PARSER_OPTIONS = {
             "reasoning_field",
             "The field that holds reasoning in deltas and messages.",
             default="reasoning_content",
-            words=("reasoning_content", "reasoning"),
+            words=get_args(ReasoningField),
         ),
         Option(
             "trust",
