@@ -42,6 +42,7 @@ from unspool.streams.token_streamer import TokenStreamer
 
 # The rest is imported at its first use: it needs asyncio, dataclasses, logging and ssl, which take longer than all of the above.
 _MODULE_OF = {
+    "AnswerRequest": "generation",
     "Bridge": "generation.bridging",
     "ChatTokenizer": "generation.prompts.chat_tokenizer",
     "ConditioningHook": "generation",
@@ -66,6 +67,7 @@ _MODULE_OF = {
     "PromptOutput": "integrations.easydel",
     "SampleState": "integrations.easydel",
     "SamplingParams": "generation",
+    "ServedModel": "generation",
     "SlowDetokenizer": "core.vocabulary.slow_detokenizer",
     "StreamBatch": "streams.stream_batch",
     "StreamGenerator": "generation",
@@ -105,10 +107,12 @@ if TYPE_CHECKING:
     from unspool.formats.detection import Detection, Evidence, detect
     from unspool.formats.learning import learn
     from unspool.generation import (
+        AnswerRequest,
         ConditioningHook,
         DeltaStream,
         GenerationDefaults,
         SamplingParams,
+        ServedModel,
         StreamGenerator,
         StreamMetrics,
         StreamResult,
@@ -142,6 +146,7 @@ else:
 
 
 __all__ = [
+    "AnswerRequest",
     "ArgumentError",
     "ArgumentEvent",
     "ArgumentReader",
@@ -185,6 +190,7 @@ __all__ = [
     "PromptOutput",
     "SampleState",
     "SamplingParams",
+    "ServedModel",
     "SlowDetokenizer",
     "StreamBatch",
     "StreamError",

@@ -11,17 +11,18 @@ import json
 import tempfile
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextvars import ContextVar
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from tokenizers import Tokenizer
+from unspool.generation.answer_request import AnswerRequest
 from unspool.generation.delta_stream import DeltaStream
 from unspool.generation.prompts.chat_tokenizer import ChatTokenizer
 from unspool.serve.engines import EngineModel, EngineOutput, EngineRequest
 from unspool.serve.engines.http import EngineHttp
 from unspool.serve.engines.llama_cpp import LlamaCpp
-from unspool.writing.grammar.response_format import read_response_format
 
 from ..engines.llama_cpp_server import LlamaCppServer, running_llama_cpp
 from ..engines.suite import TEMPLATE
@@ -47,15 +48,13 @@ class LlamaCppModel(EngineModel):
         self.prompts: list[list[dict[str, Any]]] = []
         self.streams: list[DeltaStream] = []
 
-    def stream(self, prompt: Any, **options: Any) -> DeltaStream:
+    def begin(self, request: AnswerRequest) -> DeltaStream:
         """An answer: the next step of the script."""
-        response = read_response_format(options.pop("response_format", None))
-        options.pop("tool_choice", None)
-        schema = None if response is None else response.schema
-        _text.set(self._script.text_of(prompt, options.get("tools"), schema))
-        stream = super().stream(prompt, **options)
-        if self._script.is_of_loop(options.get("tools")):
-            self.prompts.append(prompt)
+        schema = None if request.response is None else request.response.schema
+        _text.set(self._script.text_of(request.prompt, request.tools, schema))
+        stream = super().begin(replace(request, response=None, tool_choice="auto"))
+        if self._script.is_of_loop(request.tools):
+            self.prompts.append(request.prompt)
             self.streams.append(stream)
         return stream
 

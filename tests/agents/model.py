@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from unspool.formats.format_file import get_format
+from unspool.generation.answer_request import AnswerRequest
 from unspool.generation.delta_stream import DeltaStream
 from unspool.serve.models.demo_model import DemoModel, _Wants
 from unspool.serve.wires.tools import said_of
@@ -46,17 +47,17 @@ class ScriptedModel(DemoModel):
         self, format: str, steps: Sequence[Step], has_switch: bool = True, delay_s: float = 0.0
     ) -> None:
         super().__init__(get_format(format), delay_s=delay_s)
-        self.template_names = ("enable_thinking",) if has_switch else ("messages", "tools")  # type: ignore[assignment]
+        self.template_names = ("enable_thinking",) if has_switch else ("messages", "tools")
         self._steps = steps
         self._tools = {call.name for step in steps for call in step.calls}
         self.prompts: list[list[dict[str, Any]]] = []
         self.streams: list[DeltaStream] = []
 
-    def stream(self, prompt: Any, **options: Any) -> DeltaStream:
+    def begin(self, request: AnswerRequest) -> DeltaStream:
         """An answer: the next step of the script."""
-        stream = super().stream(prompt, **options)
-        if self.is_of_loop(options["tools"]):
-            self.prompts.append(prompt)
+        stream = super().begin(request)
+        if self.is_of_loop(request.tools):
+            self.prompts.append(request.prompt)
             self.streams.append(stream)
         return stream
 

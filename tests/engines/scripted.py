@@ -151,10 +151,13 @@ class _Measuring(unspool.StreamGenerator):
     def __init__(self, tokenizer: Any) -> None:
         super().__init__(_NoModel(), tokenizer, format=FORMAT)
 
-    def stream(self, prompt: Any, **options: Any) -> Any:
-        keys = ("tools", "chat_template_kwargs", "prefill")
-        given = {key: options[key] for key in keys if key in options}
-        self.count = self.count_tokens(prompt, **given)
+    def begin(self, request: unspool.AnswerRequest) -> Any:
+        self.count = self.count_tokens(
+            request.prompt,
+            tools=request.tools,
+            chat_template_kwargs=request.template_kwargs,
+            prefill=request.prefill,
+        )
         raise ArgumentError("the prompt is measured")
 
 

@@ -138,6 +138,7 @@ def grammar_of(byte_tokenizer: Any, format: Any = "hermes", tools: Any = TOOLS, 
         "read_prompt_end": lambda: None,
     }  # fmt: skip
     given = {**defaults, **options}
+    given["response"] = read_response_format(given.pop("response_format"))
     return request_grammar(
         format, given.pop("reasoning"), tools, vocabulary=from_tokenizer(byte_tokenizer), **given
     )

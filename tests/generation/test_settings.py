@@ -14,7 +14,7 @@ from .helpers import BACKENDS
 
 
 def read(model: Any, config: GenerationDefaults | None = None, sampling: Any = None, **options: Any) -> Any:
-    return read_settings(model, config or GenerationDefaults(), sampling, (), options)
+    return read_settings(model, config or GenerationDefaults(), SamplingParams.read(sampling), options)
 
 
 def test_an_end_token_of_the_config_goes_before_the_models(llama: Any) -> None:

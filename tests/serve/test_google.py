@@ -292,8 +292,9 @@ async def test_thinking(client: Any, model: ScriptedModel, thinking: Any, switch
     assert model.asked[0]["chat_template_kwargs"].get("enable_thinking") is switch
 
 
-async def test_a_wish_without_a_switch_is_said(client: Any, model: ScriptedModel) -> None:
+async def test_a_wish_without_a_switch_is_said(make_client: Any, model: ScriptedModel) -> None:
     model.template_names = ()  # type: ignore[assignment]
+    client = make_client({"m": model})
     config = {"thinkingConfig": {"thinkingLevel": "HIGH"}}
     answer = await client.post(GENERATE, json={**HELLO, "generationConfig": config})
     assert answer.headers["x-unspool-ignored"] == "generation_config.thinking_config"

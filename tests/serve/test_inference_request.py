@@ -11,9 +11,10 @@ import pytest
 from unspool import StreamGenerator
 from unspool.errors import ArgumentError
 from unspool.serve.http.api_errors import ApiError
-from unspool.serve.models.begin_answer import begin_answer
+from unspool.serve.models.begin_answer import AnswerDefaults, begin_answer
 from unspool.serve.models.call_factory import call_factory
 from unspool.serve.models.demo_model import DemoModels
+from unspool.serve.models.served_model import as_served
 from unspool.serve.wires.generation_request import GenerationRequest
 from unspool.serve.wires.inference_request import read_inference_request
 from unspool.writing.grammar.response import Response
@@ -84,7 +85,8 @@ def test_what_grpc_has_no_type_for_is_json() -> None:
 
 def begin(model: Any, **options: Any) -> Any:
     request = GenerationRequest(protocol="open_inference", model="m", prompt="Hi", **options)
-    stream = begin_answer(model, request, timeout_s=5.0, reasoning_field="reasoning")
+    defaults = AnswerDefaults(timeout_s=5.0, reasoning_field="reasoning")
+    stream = begin_answer(as_served(model), request, defaults)
     for _ in stream:
         pass
     return stream

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from typing import Any
 
 import httpx
 import pytest
 import torch
-from unspool import StreamGenerator, StreamResult
+from unspool import AnswerRequest, StreamGenerator, StreamResult
 from unspool.generation import model_run
 
 from .conftest import TEMPLATE, USER, events_of, running
@@ -148,9 +149,9 @@ async def test_calls_of_a_real_tokenizer(
         return forced
 
     class Forced(StreamGenerator):
-        def stream(self, prompt: Any = None, **options: Any) -> Any:
+        def begin(self, request: AnswerRequest) -> Any:
             force.step = 0  # type: ignore[attr-defined]
-            return super().stream(prompt, logits_processor=[force], **options)
+            return super().begin(replace(request, generate_options={"logits_processor": [force]}))
 
     tools = [{"type": "function", "function": {"name": "look_up", "parameters": {"type": "object"}}}]
     client = make_client({"m": Forced(llama, tokenizer, format="qwen3")})

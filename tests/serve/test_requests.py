@@ -577,7 +577,7 @@ async def test_a_budget_of_reasoning_in_each_protocols_words(client: Any, model:
 
 
 async def test_reasoning_effort_is_the_templates_own_switch(
-    client: Any, strict: Any, model: ScriptedModel
+    client: Any, make_client: Any, model: ScriptedModel
 ) -> None:
     """The template knows enable_thinking and nothing else."""
     for path, field in (
@@ -595,6 +595,7 @@ async def test_reasoning_effort_is_the_templates_own_switch(
     assert answer.status_code == 400
     assert "'very' is not one of none," in error_of(answer)["message"]
     model.template_names = ()
+    strict = make_client({"m": model}, strict_requests=True)
     answer = await strict.post("/v1/chat/completions", json={**CHAT, "reasoning_effort": "high"})
     assert answer.status_code == 400
     assert "effort" in error_of(answer)["message"]

@@ -17,9 +17,9 @@ import unspool
 from unspool import ArgumentError, Parser, TokenStreamer, Vocabulary, _core
 from unspool.core import wrong_call
 from unspool.core.format.compile_format import compile_format
+from unspool.core.stream.parser_options import PARSER_OPTION_NAMES, ParserOptions
 from unspool.core.stream.stream_options import CORE_OPTIONS, DELIVERY_OPTIONS, PARSER_OPTIONS, Option
 from unspool.core.stream.stream_recipe import RECIPE_OPTIONS, make_recipe, recipe_options
-from unspool.generation import stream_generator
 
 from ..scripts import load_script
 
@@ -154,8 +154,11 @@ def test_pages() -> None:
     assert len(rows) == policies.count("\n| `")
 
 
-def test_the_generator_takes_options_of_a_streamer() -> None:
-    assert STREAMER_OPTIONS.keys() > stream_generator._PARSER_OPTIONS
+def test_a_request_has_every_option_that_is_not_a_part_of_it() -> None:
+    parts = {"only_reasoning", "keep_message", "tokenizer", "prompt", "reasoning", "tool_choice", "stop"}
+    assert PARSER_OPTIONS.keys() - parts == PARSER_OPTION_NAMES
+    types, hints = typing.get_type_hints(ParserOptions), typing.get_type_hints(Parser.__init__)
+    assert types == {name: hints[name] for name in PARSER_OPTION_NAMES}
 
 
 WRONG = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -102,8 +102,7 @@ class GenerationSettings:
 def read_settings(
     model: Any,
     config: GenerationDefaults,
-    sampling: SamplingParams | Mapping[str, Any] | None,
-    stop: str | Sequence[str],
+    sampling: SamplingParams,
     options: Mapping[str, Any],
 ) -> GenerationSettings:
     """Check and merge the settings. The first source that sets a value wins: the call, its sampling parameters, its
@@ -111,11 +110,9 @@ def read_settings(
 
     Raises:
         ArgumentError: Beam search, several greedy answers, a limit below 1, two caches, or an option that unspool sets.
-        TypeError: `sampling` is neither SamplingParams nor a mapping.
     """
-    asked = SamplingParams.read(sampling)
-    limits = (asked.max_tokens, options.get("max_new_tokens"), options.get("max_length"))
-    params = asked.with_defaults(config.sampling_params)
+    limits = (sampling.max_tokens, options.get("max_new_tokens"), options.get("max_length"))
+    params = sampling.with_defaults(config.sampling_params)
     merged: dict[str, Any] = {**params.to_generation_kwargs(), **options}
     given = merged.get("generation_config")
     for name, advice in _REFUSED.items():
@@ -155,7 +152,6 @@ def read_settings(
                 merged.pop("max_reasoning_tokens", None), params.max_reasoning_tokens
             ),
             n=n,
-            stop=(stop if isinstance(stop, str) else tuple(stop)) or params.stop,
             seed=_first(merged.pop("seed", None), params.seed),
             logprobs=_first(merged.pop("logprobs", None), params.logprobs),
         ),

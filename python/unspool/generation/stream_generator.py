@@ -6,44 +6,40 @@ import contextlib
 import copy
 import functools
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from types import SimpleNamespace
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from unspool._core import DeltaChannel, ToolSchemas
 from unspool.core.needs import needs
 from unspool.core.records import require_at_least
-from unspool.core.stream.stream_options import PARSER_OPTIONS
-from unspool.core.stream.tool import read_tools
+from unspool.core.stream.parser_options import PARSER_OPTION_NAMES, ParserOptions
 from unspool.core.vocabulary.vocabulary_sources import from_tokenizer
 from unspool.core.wrong_call import unknown_option
 from unspool.errors import ArgumentError, VocabularyError
 from unspool.formats.choose_format import check_format_names, choose_format
+from unspool.generation.answer_request import AnswerRequest, read_answer_request
 from unspool.generation.delta_stream import DeltaStream
 from unspool.generation.hooks import ConditioningHook
 from unspool.generation.logits import check_native
 from unspool.generation.logprobs import LogprobRecorder, check_one_id_a_step, check_recordable
 from unspool.generation.prefill.context_limit import model_positions
 from unspool.generation.prefill.strategy import PrefillConfig, choose_strategy, model_kind
+from unspool.generation.prepare_answer import Reading, prepare_answer
 from unspool.generation.prompts.pieces.encode import encode_whole
 from unspool.generation.prompts.prompt import prompt_end
 from unspool.generation.prompts.prompt_encoder import PromptEncoder
 from unspool.generation.reasoning_budget import ReasoningBudget, closer_of
 from unspool.generation.rows import Rows
 from unspool.generation.run import GenerationRun
-from unspool.generation.sampling_params import GenerationDefaults, SamplingParams, resolve_token_ids
+from unspool.generation.sampling_params import GenerationDefaults, resolve_token_ids
+from unspool.generation.served_model import ServedModel
 from unspool.generation.settings import GenerationSettings, check_options, read_settings
 from unspool.generation.telemetry import Traced, model_name, operation_of
-from unspool.generation.worker import GenerationWorker, check_timeout
-from unspool.streams.recording.recorded_answer import ParserSetup
-from unspool.streams.token_streamer import TokenStreamer
+from unspool.generation.worker import GenerationWorker
 from unspool.writing.engines.mask import GrammarMask
 from unspool.writing.engines.matcher import GrammarMatcher
-from unspool.writing.grammar.request_grammar import check_beside_grammar, choice_beside, request_grammar
-from unspool.writing.grammar_result import Grammar
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing_extensions import Self, Unpack
 
     from unspool._core import Format
     from unspool.formats.format_file import FormatFile
@@ -55,13 +51,8 @@ __all__ = ["StreamGenerator"]
 # Maximum default size of the cache of a batch, in tokens of prompts and answers.
 _CACHE_TOKENS = 32_768
 
-# Options of a stream's TokenStreamer that a caller may set.
-_PARSER_OPTIONS = PARSER_OPTIONS.keys() - {
-    "only_reasoning", "keep_message", "tokenizer", "prompt", "reasoning", "tool_choice", "stop",
-}  # fmt: skip
 
-
-class StreamGenerator:
+class StreamGenerator(ServedModel):
     """Streams the output of a model. Each request runs in its own worker thread.
 
     Args:
@@ -101,7 +92,7 @@ class StreamGenerator:
         prefill: PrefillConfig | int | bool | None = None,
         hook: ConditioningHook | None = None,
         renderer: Any = None,
-        **parser_options: Any,
+        **parser_options: Unpack[ParserOptions],
     ) -> None:
         with needs("transformers"):
             import torch  # noqa: F401
@@ -114,84 +105,22 @@ class StreamGenerator:
         if backend != "transformers" and model_kind(model) == "seq2seq":
             raise ArgumentError(f"backend='{backend}' is for decoder-only models; use backend='transformers'")
         check_format_names(format, reasoning)
-        unknown = set(parser_options) - _PARSER_OPTIONS
+        unknown = parser_options.keys() - PARSER_OPTION_NAMES
         if unknown:
-            raise unknown_option("StreamGenerator", min(unknown), _PARSER_OPTIONS)
+            raise unknown_option("StreamGenerator", min(unknown), PARSER_OPTION_NAMES)
         self.model, self.tokenizer, self.processor = model, tokenizer, processor
         self.format, self.reasoning, self.parser_options = format, reasoning, parser_options
         self.backend, self.hook, self.prefill = backend, hook, PrefillConfig.read(prefill)
+        self.inference_name = model_name(model)
         self.config = _resolve(config, model, tokenizer)
         self._encoder = PromptEncoder(model, tokenizer, processor, renderer)
         self._batch = self._make_batch(cache_tokens)
         with contextlib.suppress(VocabularyError):  # `stream` raises it
             from_tokenizer(tokenizer)  # too slow for the first stream, which may be on an event loop
 
-    def stream(
-        self,
-        prompt: Any = None,
-        *,
-        input_ids: Any = None,
-        inputs_embeds: Any = None,
-        sampling: SamplingParams | Mapping[str, Any] | None = None,
-        tools: Iterable[Any] | ToolSchemas | None = None,
-        tool_choice: str | Mapping[str, Any] | None = "auto",
-        response_format: Any = None,
-        choice: Sequence[str] | None = None,
-        regex: str | None = None,
-        grammar: str | Grammar | None = None,
-        prefill: bool | str = False,
-        stop: str | Sequence[str] = (),
-        raw: bool = False,
-        timeout: float | None = None,
-        stream_timeout: float | None = None,
-        chat_template_kwargs: Mapping[str, Any] | None = None,
-        within_context: bool = False,
-        flush_tokens: int = 1,
-        flush_ms: float = 0,
-        **generation_kwargs: Any,
-    ) -> DeltaStream:
-        """Begin an answer; iterate its deltas as they arrive, with `for` or `async for`.
-
-        Args:
-            prompt: Text; chat messages (put through the chat template, with `tools`); token ids; a mapping
-                of model inputs; an object whose `to_dict()` returns one of these; or a function that returns one,
-                called in the worker.
-            input_ids: Token ids of shape (1, n), instead of `prompt` or in addition to `inputs_embeds`.
-            inputs_embeds: Embeddings of shape (1, n, d).
-            sampling: How tokens are chosen; None: as in the model's generation config.
-            tools: As in `Parser`. If a function has `strict`, calls must fit the tools' schemas.
-            tool_choice: As in `Parser`. "required" and a tool's name are enforced: after the reasoning the model
-                writes only such calls.
-            response_format: The JSON of the answer, as in chat completions: `{"type": "json_object"}` or
-                `{"type": "json_schema", …}`; or a Pydantic model. `{"type": "grammar", "grammar": …}` has a grammar
-                for the content, in Lark or GBNF. With tools, the answer is either this content or calls.
-            choice, regex: The content must be one of these texts, or match this regular expression; as in
-                `FormatFile.grammar`.
-            grammar: A grammar for the whole answer, in llguidance's Lark. The model writes only what it allows, and
-                the answer ends where the grammar ends. `FormatFile.grammar` and `json_grammar` make one.
-            prefill: The beginning of the answer, which the model continues: a text as the model writes it, or True
-                for the last message, which is the assistant's. The result has only the new text.
-            stop: Stop strings; the text ends before the first match.
-            raw: Report all text as content, without reasoning and calls.
-            timeout, stream_timeout: Seconds without a token until StreamTimeout is raised.
-            chat_template_kwargs: Passed on to `apply_chat_template`, such as `enable_thinking`.
-            within_context: Raise ContextLengthError, before the model runs, if the prompt and the limit of this call do
-                not fit into `context_length` together. A limit of the config or the model is lowered to fit, and the
-                error is raised only if not even one token fits. False: the model may run beyond its positions.
-            flush_tokens: Parse the ids of this many steps together, which costs less. The text does not change. With
-                stop strings or a limit for the reasoning, each id is parsed at once.
-            flush_ms: Parse earlier if the first of these ids is this many milliseconds old when another one arrives;
-                0: do not.
-            generation_kwargs: Options of `model.generate`, such as `max_new_tokens`; options of `Parser`,
-                such as `skip_special_tokens`; and further model inputs, such as `attention_mask`.
-
-        Raises:
-            ArgumentError: More than one row, beam search, a limit below 1, an empty prompt, several greedy
-                answers, a tokenizer whose format cannot be detected, a request that no grammar can enforce, or
-                `prefill` with a grammar or without messages. Raised before any thread starts.
-            ImportError: A grammar is needed, and llguidance is missing.
-        """
-        return self.prepare_stream(**_flat(locals()))()
+    def begin(self, request: AnswerRequest) -> DeltaStream:
+        """Begin an answer, with the errors of `stream`."""
+        return self.prepare(request)()
 
     def prepare_stream(self, prompt: Any = None, **options: Any) -> Callable[[], DeltaStream]:
         """Check a request now and start it later, with the arguments and errors of `stream`.
@@ -199,67 +128,43 @@ class StreamGenerator:
         Returns:
             A function to call once: it starts the model and returns the stream.
         """
-        given, options = _split(options)
-        tools: Any = given.tools
-        if tools is not None and not isinstance(tools, ToolSchemas):
-            tools = read_tools(tools)
-        inputs = {"input_ids": given.input_ids, "inputs_embeds": given.inputs_embeds}
-        inputs |= {name: options.pop(name) for name in list(options) if _is_model_input(name, options[name])}
-        inputs = {name: value for name, value in inputs.items() if value is not None}
+        return self.prepare(read_answer_request(prompt, **options))
+
+    def prepare(self, request: AnswerRequest) -> Callable[[], DeltaStream]:
+        """Check a request now and start it later, as `prepare_stream` does."""
         read = functools.partial(
-            self._encoder.read, prompt, tools, given.chat_template_kwargs, inputs, given.prefill
+            self._encoder.read,
+            request.prompt,
+            request.tools,
+            request.template_kwargs,
+            request.model_inputs,
+            request.prefill,
         )
-        known = None if callable(prompt) else read()
-        timeout = given.stream_timeout if given.timeout is None else given.timeout
-        check_timeout(timeout)
-        require_at_least("flush_tokens", given.flush_tokens, 1)
-        require_at_least("flush_ms", given.flush_ms, 0)
-        stream_options = dict(self.parser_options)
-        stream_options |= {name: options.pop(name) for name in _PARSER_OPTIONS & options.keys()}
-        settings = self.check_options(sampling=given.sampling, stop=given.stop, **options)
+        known = None if callable(request.prompt) else read()
+        settings = self._read_settings(request)
         sampling = settings.sampling
-        format, reasoning = ("none", None) if given.raw else self._choose_format(tools)
+        format, reasoning = ("none", None) if request.raw else self._choose_format(request.tools)
         vocabulary = from_tokenizer(self.tokenizer)
-        tool_choice = given.tool_choice
-        grammar = request_grammar(
-            format,
-            reasoning,
-            None if given.raw else tools,
-            tool_choice=tool_choice,
-            response_format=given.response_format,
-            choice=given.choice,
-            regex=given.regex,
-            parallel=stream_options.get("parallel_tool_calls", True),
-            read_prompt_end=lambda: None if known is None else prompt_end(known, vocabulary),
-            start_in=stream_options.get("start_in", "auto"),
-            vocabulary=vocabulary,
-            own=given.grammar,
+        answer = prepare_answer(
+            request,
+            Reading(format=format, reasoning=reasoning, vocabulary=vocabulary, options=self.parser_options),
+            sampling,
+            lambda: None if known is None else prompt_end(known, vocabulary),
+            puts_prompt=True,
         )
-        if grammar is not None:
-            check_beside_grammar(bool(given.prefill), bool(sampling.ignore_eos))
-        if given.grammar is None:
-            tool_choice = choice_beside(grammar, tool_choice, tools)
-        channel = DeltaChannel()
-        for name in ("include_stop", "skip_special_tokens"):
-            if (value := getattr(sampling, name)) is not None:
-                stream_options[name] = value
-        stream_options |= {"tool_choice": tool_choice, "stop": tuple(sampling.stop), "reasoning": reasoning}
-        stream_options |= {"channel": channel, "closes_channel": False, "skip_prompt": True}
-        streamers = [
-            TokenStreamer(vocabulary, format, tools, choice=choice, **stream_options)
-            for choice in range(settings.n)
-        ]
         recorder = None if sampling.logprobs is None else LogprobRecorder(sampling.logprobs, vocabulary)
         budget = sampling.max_reasoning_tokens
-        closer = None if budget is None or given.raw else closer_of(format, reasoning, vocabulary)
+        closer = None if budget is None or request.raw else closer_of(format, reasoning, vocabulary)
         # A streamer that has not read all ids would not know where the reasoning ends.
-        flush_tokens = 1 if sampling.stop or closer else given.flush_tokens
-        rows = Rows(streamers, settings.eos, settings.limit, recorder, flush_tokens, given.flush_ms)
+        flush_tokens = 1 if sampling.stop or closer else request.flush_tokens
+        rows = Rows(answer.parsers, settings.eos, settings.limit, recorder, flush_tokens, request.flush_ms)
         matcher = None
-        if grammar is not None:
+        if answer.grammar is not None:
             if not _masks_drafts():
                 check_one_id_a_step("a grammar, or use transformers 5", settings.option)
-            matcher = GrammarMatcher(grammar, vocabulary, end_ids=[id for id in settings.eos if id >= 0])
+            matcher = GrammarMatcher(
+                answer.grammar, vocabulary, end_ids=[id for id in settings.eos if id >= 0]
+            )
         closer_ids: list[int] = []
         if closer is not None:
             check_one_id_a_step("max_reasoning_tokens", settings.option)
@@ -281,38 +186,36 @@ class StreamGenerator:
             strategy=choose_strategy(self.prefill.strategy, self.backend, has_processor, kind),
             prefill=self.prefill,
             read_prompt=read if known is None else lambda: known,
-            channel=channel,
+            channel=answer.channel,
             answers=rows,
             settings=settings,
             constrain=constrain,
             batch=self._batch,
             hook=self.hook,
-            setups=[ParserSetup(format, tools, stream_options, vocabulary)] * settings.n,
+            setups=answer.setups,
             traced=Traced(
-                operation=operation_of(prompt, given.raw),
+                operation=operation_of(request.prompt, request.raw),
                 model=model_name(self.model),
                 provider="transformers",
-                sampling=settings.sampling,
+                sampling=sampling,
             ),
             # A request that exceeds the cache of a batch would stop the other requests.
-            positions=self.context_length if given.within_context or self._batch is not None else None,
+            positions=self.context_length if request.within_context or self._batch is not None else None,
         )
-        return functools.partial(_start, run, timeout)
+        return functools.partial(_start, run, request.timeout_s)
 
-    def check_options(
-        self,
-        *,
-        sampling: SamplingParams | Mapping[str, Any] | None = None,
-        stop: str | Sequence[str] = (),
-        **options: Any,
-    ) -> GenerationSettings:
+    def check_options(self, **options: Any) -> GenerationSettings:
         """Check options of `stream` without a prompt, and return a request's settings.
 
         Raises:
             ArgumentError: As in `stream`.
             TypeError: `sampling` is neither SamplingParams nor a mapping.
         """
-        settings = self._with_token_ids(read_settings(self.model, self.config, sampling, stop, options))
+        return self._read_settings(read_answer_request(**options))
+
+    def _read_settings(self, request: AnswerRequest) -> GenerationSettings:
+        options = request.generate_options
+        settings = self._with_token_ids(read_settings(self.model, self.config, request.sampling, options))
         if self.backend != "transformers":
             check_native(settings, self.backend)
             return settings
@@ -324,8 +227,8 @@ class StreamGenerator:
     def _with_token_ids(self, settings: GenerationSettings) -> GenerationSettings:
         """Return the settings with the ids of bad words; checks that the vocabulary has all ids that they name."""
         sampling = settings.sampling
-        for name in ("allowed_token_ids", "logit_bias"):
-            ids = getattr(sampling, name)
+        named = {"allowed_token_ids": sampling.allowed_token_ids, "logit_bias": sampling.logit_bias}
+        for name, ids in named.items():
             if ids and max(ids) >= (count := len(from_tokenizer(self.tokenizer))):
                 raise ArgumentError(f"{name} has {max(ids)}; the ids of the vocabulary are below {count}")
         if not sampling.bad_words:
@@ -350,17 +253,6 @@ class StreamGenerator:
         other.reasoning = self.reasoning if reasoning is None else reasoning
         return other
 
-    def astream(self, prompt: Any = None, **options: Any) -> DeltaStream:
-        """Begin an answer as `stream` does, for `async for`; never blocks the event loop."""
-        return self.stream(prompt, **options)
-
-    def generate(self, prompt: Any = None, **options: Any) -> StreamResult:
-        """Run `stream` to the end and return its result."""
-        with self.stream(prompt, **options) as stream:
-            for _ in stream:
-                pass
-            return stream.result
-
     @property
     def context_length(self) -> int | None:
         """Maximum number of token ids in a prompt and its answer together; None if the config does not have it.
@@ -375,7 +267,14 @@ class StreamGenerator:
 
     def format_name(self, tools: Any = None) -> str:
         """The name of the format in which an answer with these tools is parsed."""
-        return str(getattr(chosen := self._choose_format(tools)[0], "name", chosen))
+        chosen = self._choose_format(tools)[0]
+        return chosen if isinstance(chosen, str) else chosen.name
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """What the server's first log line says of the model."""
+        dtype = str(getattr(self.model, "dtype", None) or "").removeprefix("torch.")
+        return {"device": getattr(self.model, "device", None), "dtype": dtype, **super().facts}
 
     def stream_prompt(
         self, prompt: Any, max_new_tokens: int = 1000, **options: Any
@@ -394,16 +293,7 @@ class StreamGenerator:
         chat_template_kwargs: Mapping[str, Any] | None = None,
         prefill: bool | str = False,
     ) -> int:
-        """Count the token ids of a prompt, as in `usage.prompt_tokens` of its answer.
-
-        Args:
-            prompt: As in `stream`: text, to which the tokenizer adds special tokens; messages, which the chat
-                template renders up to the beginning of the answer; or token ids.
-            tools, chat_template_kwargs, prefill: As in `stream`; they change what the chat template writes.
-
-        Raises:
-            ArgumentError: The prompt is empty or has an invalid type.
-        """
+        """Count the token ids of a prompt, as in `usage.prompt_tokens` of its answer."""
         read = self._encoder.read(prompt, tools, chat_template_kwargs, prefill=prefill)
         embeds = read.inputs.get("inputs_embeds")
         return len(self._encoder.ids(read)) if embeds is None else int(embeds.shape[1])
@@ -416,7 +306,7 @@ class StreamGenerator:
         chat_template_kwargs: Mapping[str, Any] | None = None,
         prefill: bool | str = False,
     ) -> list[int]:
-        """Return the token ids of a prompt; arguments and errors are those of `count_tokens`."""
+        """Return the token ids of a prompt."""
         return self._encoder.ids(self._encoder.read(prompt, tools, chat_template_kwargs, prefill=prefill))
 
     def _make_batch(self, cache_tokens: int | None) -> ModelBatch | None:
@@ -467,21 +357,3 @@ def _masks_drafts() -> bool:
     import transformers
 
     return int(transformers.__version__.split(".", 1)[0]) >= 5
-
-
-def _flat(given: dict[str, Any]) -> dict[str, Any]:
-    """Turn the `locals()` of `stream` into arguments of `prepare_stream`."""
-    options: dict[str, Any] = given.pop("generation_kwargs")
-    del given["self"]
-    return given | options
-
-
-def _split(options: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Separate the parameters of `stream`, with its defaults, from the other options."""
-    defaults = StreamGenerator.stream.__kwdefaults__ or {}
-    given = SimpleNamespace(**{name: options.get(name, value) for name, value in defaults.items()})
-    return given, {name: value for name, value in options.items() if name not in defaults}
-
-
-def _is_model_input(name: str, value: Any) -> bool:
-    return bool(getattr(value, "shape", ())) and not name.endswith("_token_id")

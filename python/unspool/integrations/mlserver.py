@@ -42,6 +42,7 @@ from unspool.serve.models.check_answer import check_values, has_schemas, no_tool
 from unspool.serve.models.load_checkpoint import load_checkpoint
 from unspool.serve.setting_table import read_settings
 from unspool.serve.settings import ModelOptions
+from unspool.serve.models.served_model import as_served
 from unspool.serve.wires.inference_request import INPUTS, read_inference_request
 
 if TYPE_CHECKING:
@@ -283,15 +284,7 @@ class StreamRuntime(MLModel):  # type: ignore[misc]
 
     async def _begin(self, request: GenerationRequest) -> DeltaStream:
         starting = asyncio.ensure_future(
-            asyncio.to_thread(
-                begin_answer,
-                self.model,
-                request,
-                timeout_s=self.options.stream_timeout_s,
-                reasoning_field=self.options.reasoning_field,
-                stop_in=self.options.to_options().stop_in,
-                strict_markers=self.options.strict_markers,
-            )
+            asyncio.to_thread(begin_answer, as_served(self.model), request, self._state.answer_defaults)
         )
         try:
             return await asyncio.shield(starting)

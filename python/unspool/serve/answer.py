@@ -7,7 +7,7 @@ import contextlib
 import logging
 from collections.abc import AsyncGenerator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
@@ -27,13 +27,13 @@ from unspool.serve.http.metrics import RequestMetrics
 from unspool.serve.http.request_ids import current_request_id
 from unspool.serve.http.streaming import cancel_on_disconnect, pulses
 from unspool.serve.models.begin_answer import begin_answer, usage_of
-from unspool.serve.models.check_answer import check_schemas, check_values, has_schemas, no_tool_call
-from unspool.serve.models.served_model import format_name
+from unspool.serve.models.check_answer import check_values, has_schemas, no_tool_call
 from unspool.streams.recording.recorder import Recording
 
 if TYPE_CHECKING:
     from unspool.core.stream.stream_options import IncompleteCalls
     from unspool.generation.delta_stream import DeltaStream
+    from unspool.generation.served_model import ServedModel
     from unspool.serve.state import ServerState
     from unspool.serve.wires.generation_request import GenerationRequest
 
@@ -64,14 +64,13 @@ class Answer:
     """
 
     def __init__(
-        self, state: ServerState, request: GenerationRequest, model: Any, metrics: RequestMetrics
+        self, state: ServerState, request: GenerationRequest, model: ServedModel, metrics: RequestMetrics
     ) -> None:
         self._state = state
         self._request = request
         self._metrics = metrics
-        metrics.model = str(getattr(model, "served_name", request.model))
-        with_metadata = getattr(model, "with_metadata", None)
-        self._model = model if with_metadata is None else with_metadata(request.metadata)
+        metrics.model = model.served_name or request.model
+        self._model = model.with_metadata(request.metadata)
         self._dialect = _DIALECTS.get(request.protocol, "openai")
         self._choices_with_calls: set[int] = set()
         self._has_schemas = has_schemas(request)
@@ -185,18 +184,9 @@ class Answer:
 
     def _start(self) -> DeltaStream:
         """Render the template and start the model; runs in a thread."""
-        request, options = self._request, self._state.options
-        if self._has_schemas:
-            check_schemas(request)
-        stream = begin_answer(
-            self._model,
-            request,
-            timeout_s=options.stream_timeout_s,
-            reasoning_field=options.reasoning_field,
-            stop_in=options.stop_in,
-            strict_markers=options.strict_markers,
-        )
-        self._metrics.format = format_name(self._model, request.tools.shown, request.raw)
+        request = self._request
+        stream = begin_answer(self._model, request, self._state.answer_defaults)
+        self._metrics.format = "none" if request.raw else self._model.format_name(request.tools.shown)
         # A conversation may be long, and only the start needs it.
         self._request = replace(request, prompt=None)
         return stream

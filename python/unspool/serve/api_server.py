@@ -19,11 +19,10 @@ from starlette.routing import BaseRoute
 
 from unspool._core import __version__
 from unspool.errors import ArgumentError, UnspoolError
-from unspool.generation.telemetry import model_name
 from unspool.serve.app import create_app
 from unspool.serve.guard import listen_at
 from unspool.serve.http.timed_protocol import timed_protocol
-from unspool.serve.models.served_model import format_name
+from unspool.serve.models.served_model import ServedModel, as_served, can_serve
 from unspool.serve.settings import ListenOptions, ServeOptions
 from unspool.serve.state import ServerState
 
@@ -42,8 +41,7 @@ class ApiServer:
     """Serves models over HTTP: an OpenAI-compatible API, and Anthropic's Messages.
 
     Args:
-        models: Models by name (`StreamGenerator`s, or objects that stream like one); or one model, which is served
-            under its `inference_name`; or a function that returns either. The function is called in a thread
+        models: Models by name (`StreamGenerator`s or other `ServedModel`s); or one model, which is served under its `inference_name`; or a function that returns either. The function is called in a thread
             while the server already answers /liveness.
         max_workers: Maximum number of answers that are generated at a time.
         options: All other settings.
@@ -65,7 +63,7 @@ class ApiServer:
         if options is not None and max_workers != ServeOptions.max_workers:
             raise ArgumentError("max_workers is given twice; put it into the options")
         options = options or ServeOptions(max_workers=max_workers)
-        is_factory = not _is_model(models) and callable(models)
+        is_factory = not can_serve(models) and callable(models)
         by_name: Any = (lambda: _by_name(models())) if is_factory else _by_name(models)
         self._server: _Server | None = None
         self._has_started = threading.Event()
@@ -236,16 +234,12 @@ def _log_config(log_level: str) -> dict[str, Any]:
     return config
 
 
-def _is_model(value: Any) -> bool:
-    return callable(getattr(value, "stream", None))
-
-
 def _by_name(models: Any) -> Mapping[str, Any]:
     """Return a mapping of models, or one model, as models by name."""
     if models is None:
         raise ArgumentError("there is no model; pass a StreamGenerator, models by name, or a function")
-    if _is_model(models):
-        return {_name(models): models}
+    if can_serve(models):
+        return {as_served(models).inference_name or "model": models}
     if not isinstance(models, Mapping):
         raise TypeError(
             f"a model is of type {type(models).__name__}; pass a StreamGenerator, models by name, or a function"
@@ -254,7 +248,7 @@ def _by_name(models: Any) -> Mapping[str, Any]:
         raise ArgumentError("there is no model; the mapping is empty")
     if type(models) is dict:  # another mapping may create its models on access
         for name, model in models.items():
-            if not isinstance(name, str) or not _is_model(model):
+            if not isinstance(name, str) or not can_serve(model):
                 raise TypeError(
                     f"models[{name!r}] is of type {type(model).__name__}; it needs a stream method, as "
                     "StreamGenerator has"
@@ -263,13 +257,7 @@ def _by_name(models: Any) -> Mapping[str, Any]:
     return named
 
 
-def _name(model: Any) -> str:
-    """Return the model's own name, or else that of its folder or repository."""
-    name = getattr(model, "inference_name", None)
-    return str(name or model_name(getattr(model, "model", None)) or "model")
-
-
-def summary_of(address: str, models: Mapping[str, Any]) -> str:
+def summary_of(address: str, models: Mapping[str, ServedModel]) -> str:
     """Return a line with the address and what is served there."""
     names = list(models)
     if type(models) is dict and len(names) <= _MOST_SHOWN:
@@ -280,17 +268,10 @@ def summary_of(address: str, models: Mapping[str, Any]) -> str:
     return f"ready at {address}: {served}; unspool {__version__}"
 
 
-def _facts_of(model: Any) -> str:
+def _facts_of(model: ServedModel) -> str:
     try:
-        format = format_name(model, None, raw=False)
+        format = model.format_name()
     except UnspoolError:
         format = "unknown"
-    inner = getattr(model, "model", None)
-    facts = {
-        "format": format,
-        "device": getattr(inner, "device", None),
-        "dtype": str(getattr(inner, "dtype", None) or "").removeprefix("torch."),
-        "context length": getattr(model, "context_length", None),
-        "engine": getattr(model, "engine", None),
-    }
+    facts = {"format": format, **model.facts}
     return "".join(f", {name} {value}" for name, value in facts.items() if value)

@@ -26,6 +26,7 @@ from unspool.serve.http.ignored import SaidIgnored
 from unspool.serve.http.request_ids import RequestIds
 from unspool.serve.http.telemetry import TracedRequests
 from unspool.serve.middleware import ApiKeys, Measured, ReportedErrors
+from unspool.serve.models.served_model import ServedModel, models_by_name
 from unspool.serve.openapi import openapi_routes
 from unspool.serve.playground import OPEN_PATHS, playground_routes
 from unspool.serve.response_routes import key_of, response_routes
@@ -65,8 +66,7 @@ def create_app(
     """Create an application that serves these models.
 
     Args:
-        models: Models by the name that clients request: `StreamGenerator`s, or objects that stream like one
-            (`ServedModel`). A function that returns them runs in a thread at start-up; /readiness returns
+        models: Models by the name that clients request: `StreamGenerator`s or other `ServedModel`s. A function that returns them runs in a thread at start-up; /readiness returns
             503 until then.
         options: The server's settings.
         routes: Further routes.
@@ -76,7 +76,7 @@ def create_app(
     options = options or ServeOptions()
     state = ServerState(options)
     if not callable(models):
-        state.models = models
+        state.models = models_by_name(models)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -84,7 +84,7 @@ def create_app(
             if callable(models):
                 group.start_soon(_load, state, stack, models, on_failure, on_ready)
             else:
-                await _open(models, stack)
+                await _open(state.check_ready(), stack)
             yield
             state.is_stopping = True
             group.cancel_scope.cancel()
@@ -139,7 +139,7 @@ async def _load(
     on_ready: Callable[[], None] | None,
 ) -> None:
     try:
-        loaded = await anyio.to_thread.run_sync(models, abandon_on_cancel=True)
+        loaded = models_by_name(await anyio.to_thread.run_sync(models, abandon_on_cancel=True))
         await _open(loaded, stack)
         state.models = loaded
     except Exception as error:
@@ -153,11 +153,10 @@ async def _load(
             on_ready()
 
 
-async def _open(models: Mapping[str, Any], stack: contextlib.AsyncExitStack) -> None:
-    """Enter the lifespans of models that have one; a mapping that creates its models on access has none."""
+async def _open(models: Mapping[str, ServedModel], stack: contextlib.AsyncExitStack) -> None:
+    """Enter the lifespans of the models; a mapping that creates its models on access has none."""
     for model in models.values() if type(models) is dict else ():
-        if (lifespan := getattr(model, "lifespan", None)) is not None:
-            await stack.enter_async_context(lifespan())
+        await stack.enter_async_context(model.lifespan())
 
 
 async def _report(request: Request, error: Exception) -> Response:

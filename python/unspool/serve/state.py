@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
@@ -15,12 +15,14 @@ from unspool.serve.http.api_errors import ApiError
 from unspool.serve.http.limits import Limits
 from unspool.serve.http.metrics import Metrics
 from unspool.serve.http.preparing import Preparing
+from unspool.serve.models.begin_answer import AnswerDefaults
 from unspool.serve.wires.response_store import ResponseStore
 from unspool.streams.recording.recorder import Recorder
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
+    from unspool.generation.served_model import ServedModel
     from unspool.serve.settings import ServeOptions
 
 __all__ = ["ServerState", "state_of"]
@@ -38,12 +40,13 @@ class ServerState:
         parsing: Allows one long body at a time to be parsed.
         responses: The stored responses.
         answer_count: The number of running and queued answers.
+        answer_defaults: The settings for what a request leaves open.
         recorder: Records the answers; None: there is no folder for them.
     """
 
     def __init__(self, options: ServeOptions) -> None:
         self.options = options
-        self.models: Mapping[str, Any] | None = None
+        self.models: Mapping[str, ServedModel] | None = None
         self.failure: BaseException | None = None
         self.is_stopping = False
         self.checks_host = bool(options.allowed_hosts) and "*" not in options.allowed_hosts
@@ -55,6 +58,12 @@ class ServerState:
         self.limits = Limits(options.max_workers, options.max_queue, options.retry_after_s)
         self.preparing = Preparing(options.prepare_timeout_s, options.max_workers)
         self.responses = ResponseStore(options.response_store_mb, options.response_store_age_s)
+        self.answer_defaults = AnswerDefaults(
+            timeout_s=options.stream_timeout_s,
+            reasoning_field=options.reasoning_field,
+            stop_in=options.stop_in,
+            strict_markers=options.strict_markers,
+        )
         self.metrics = Metrics(self.limits, self.preparing)
         self.recorder = (
             None
@@ -73,7 +82,7 @@ class ServerState:
     def _is_served(self) -> bool:
         """Whether the engine of any model answers."""
         models = self.models.values() if type(self.models) is dict else ()
-        return not models or any(getattr(model, "is_ready", True) for model in models)
+        return not models or any(model.is_ready for model in models)
 
     def stop(self) -> None:
         """Reject new requests; running ones continue."""
@@ -102,7 +111,7 @@ class ServerState:
         finally:
             self._running.discard(scope)
 
-    def check_ready(self) -> Mapping[str, Any]:
+    def check_ready(self) -> Mapping[str, ServedModel]:
         """Return the models.
 
         Raises:
@@ -115,7 +124,7 @@ class ServerState:
             raise _not_ready(f"the model is not loaded{why}", self.options.retry_after_s)
         return self.models
 
-    async def find_model(self, name: str) -> Any:
+    async def find_model(self, name: str) -> ServedModel:
         """Return the model with this name; a mapping that creates its models on access is called in a thread.
 
         Raises:
@@ -124,12 +133,14 @@ class ServerState:
         models = self.check_ready()
         try:
             if type(models) is dict:
-                return models[name]
-            return await anyio.to_thread.run_sync(models.__getitem__, name)
+                model: ServedModel = models[name]
+            else:
+                model = await anyio.to_thread.run_sync(models.__getitem__, name)
         except LookupError:
             known = ", ".join(list(models)[:8]) + (", …" if len(models) > 8 else "")
             message = f"there is no model '{name}'; this server has {known}"
             raise ApiError(404, message, code="model_not_found", param="model") from None
+        return model
 
 
 def _not_ready(message: str, retry_after_s: int) -> ApiError:

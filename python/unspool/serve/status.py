@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from unspool.generation.served_model import ServedModel
 from unspool.serve.state import ServerState, state_of
 
 __all__ = ["health_routes", "model_routes"]
@@ -38,19 +39,19 @@ async def _metrics_json(request: Request) -> Response:
     return JSONResponse(state_of(request).metrics.to_dict())
 
 
-def _entry(state: ServerState, name: str, model: Any) -> dict[str, Any]:
+def _entry(state: ServerState, name: str, model: ServedModel) -> dict[str, Any]:
     """Return OpenAI's entry for a model, with vLLM's `max_model_len`; null if the model does not report its length."""
     return {
         "id": name,
         "object": "model",
         "created": state.created,
         "owned_by": "unspool",
-        "max_model_len": getattr(model, "context_length", None),
+        "max_model_len": model.context_length,
     }
 
 
-def _google_entry(_: ServerState, name: str, model: Any) -> dict[str, Any]:
-    length = getattr(model, "context_length", None)
+def _google_entry(_: ServerState, name: str, model: ServedModel) -> dict[str, Any]:
+    length = model.context_length
     limits = {} if length is None else {"inputTokenLimit": length, "outputTokenLimit": length}
     verbs = ["generateContent", "streamGenerateContent", "countTokens"]
     return {"name": f"models/{name}", "displayName": name, **limits, "supportedGenerationMethods": verbs}

@@ -12,10 +12,11 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from unspool.errors import ArgumentError
+from unspool.generation.served_model import ServedModel
 from unspool.serve.body import read_body
 from unspool.serve.http.api_errors import ApiError, as_api_error
 from unspool.serve.models.begin_answer import template_kwargs_of
-from unspool.serve.models.served_model import check_template, check_template_kwargs, count_tokens, tokenize
+from unspool.serve.models.template_checks import check_template, check_template_kwargs
 from unspool.serve.state import state_of
 from unspool.serve.wires.chat_messages import ChatMessage, read_chat
 from unspool.serve.wires.generation_request import GenerationRequest
@@ -124,7 +125,7 @@ async def _tokenize(request: Request) -> Response:
         texts = await _in_thread(
             request, _tokenizer_of(model, "return token texts").convert_ids_to_tokens, ids
         )
-    length = getattr(model, "context_length", None)
+    length = model.context_length
     return JSONResponse({"count": len(ids), "max_model_len": length, "tokens": ids, "token_strs": texts})
 
 
@@ -147,7 +148,7 @@ async def _count_tokens(request: Request) -> Response:
     asked, conversation = await read_body(request, read_count)
     name, model = await _find(request, asked)
     check_template(model, conversation, None)
-    count = await _in_thread(request, count_tokens, model, conversation)
+    count = await _in_thread(request, model.count_tokens, conversation)
     return JSONResponse({"model": name, "count": count})
 
 
@@ -168,13 +169,18 @@ async def _count(request: Request, reader: Callable[[Any], GenerationRequest]) -
     _, model = await _find(request, read.model)
     template_kwargs = template_kwargs_of(model, read)
     check_template(model, read.prompt, read.tools.shown)
-    count: int = await _in_thread(
-        request, count_tokens, model, read.prompt, read.tools.shown, template_kwargs, read.prefill
+    count = functools.partial(
+        model.count_tokens,
+        read.prompt,
+        tools=read.tools.shown,
+        chat_template_kwargs=template_kwargs,
+        prefill=read.prefill,
     )
-    return count
+    counted: int = await _in_thread(request, count)
+    return counted
 
 
-async def _find(request: Request, name: str | None) -> tuple[str, Any]:
+async def _find(request: Request, name: str | None) -> tuple[str, ServedModel]:
     state = state_of(request)
     models = state.check_ready()
     if name is None:
@@ -184,11 +190,14 @@ async def _find(request: Request, name: str | None) -> tuple[str, Any]:
     return name, await state.find_model(name)
 
 
-async def _ids(request: Request, model: Any, read: TokenizeRequest) -> list[int]:
+async def _ids(request: Request, model: ServedModel, read: TokenizeRequest) -> list[int]:
     check_template_kwargs(model, read.template_kwargs)
     check_template(model, read.prompt, read.tools)
     if read.adds_special_tokens:
-        return list(await _in_thread(request, tokenize, model, read.prompt, read.tools, read.template_kwargs))
+        tokenize = functools.partial(
+            model.tokenize, read.prompt, tools=read.tools, chat_template_kwargs=read.template_kwargs
+        )
+        return list(await _in_thread(request, tokenize))
     tokenizer = _tokenizer_of(model, "leave special tokens out")
     ids = await _in_thread(request, lambda: tokenizer.encode(read.prompt, add_special_tokens=False))
     if ids is None:  # an engine encodes, and adds special tokens as it likes
@@ -196,8 +205,8 @@ async def _ids(request: Request, model: Any, read: TokenizeRequest) -> list[int]
     return list(ids)
 
 
-def _tokenizer_of(model: Any, ability: str) -> Any:
-    tokenizer = getattr(model, "tokenizer", None)
+def _tokenizer_of(model: ServedModel, ability: str) -> Any:
+    tokenizer = model.tokenizer
     if tokenizer is None or getattr(tokenizer, "vocabulary", tokenizer) is None:
         raise as_api_error(ArgumentError(f"this model cannot {ability}: it has no tokenizer"))
     return tokenizer

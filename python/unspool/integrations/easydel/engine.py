@@ -244,7 +244,7 @@ class vInference(StreamGenerator):
             ArgumentError: The format is an object that is not registered under a name.
             TypeError: `partition_rules` or `partition_axis` of the config cannot be expressed in JSON.
         """
-        return write_inference(directory, self, self.inference_name, self.precompiled_shapes)
+        return write_inference(directory, self, self.inference_name or "", self.precompiled_shapes)
 
     @classmethod
     def load_inference(

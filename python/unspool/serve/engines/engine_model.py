@@ -6,20 +6,24 @@ import asyncio
 import contextlib
 import copy
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from unspool._core import DeltaChannel, Vocabulary
+from unspool._core import Format, Vocabulary
 from unspool.core.format.other_families import Also
+from unspool.core.stream.parser_options import ParserOptions
 from unspool.core.vocabulary.vocabulary_sources import from_tokenizer
 from unspool.errors import ArgumentError, EngineError
 from unspool.formats.choose_format import check_format_names, choose_format
+from unspool.generation.answer_request import AnswerRequest
 from unspool.generation.answers import Answers
 from unspool.generation.delta_stream import DeltaStream
 from unspool.generation.prefill.context_limit import fit_limit
+from unspool.generation.prepare_answer import Reading, answer_grammar, prepare_answer
 from unspool.generation.reasoning_budget import closer_of
 from unspool.generation.sampling_params import SamplingParams, same_answers
+from unspool.generation.served_model import ServedModel
 from unspool.generation.task_worker import TaskWorker, background_loop
 from unspool.generation.telemetry import Traced, operation_of
 from unspool.serve.engines.engine import Engine, EngineRequest
@@ -28,21 +32,11 @@ from unspool.serve.engines.engine_run import EngineRun
 from unspool.serve.engines.left_out_ids import LeftOutIds
 from unspool.serve.engines.reasoning_limit import ReasoningLimit
 from unspool.serve.engines.session import session_of
-from unspool.streams.parser import ChannelParser, Parser
-from unspool.streams.recording.recorded_answer import ParserSetup
-from unspool.streams.token_streamer import TokenStreamer
-from unspool.writing.grammar.request_grammar import (
-    check_beside_grammar,
-    choice_beside,
-    format_of,
-    request_grammar,
-)
+from unspool.writing.grammar.request_grammar import format_of
 from unspool.writing.grammar_result import Grammar
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-    from unspool.core.stream.stream_options import StopIn
 
 __all__ = ["EngineModel"]
 
@@ -52,7 +46,7 @@ _log = logging.getLogger("unspool.serve")
 _WATCH_S = 2.0
 
 
-class EngineModel:
+class EngineModel(ServedModel):
     """A model for the server, whose tokens come from an engine.
 
     In a server the engine's requests run on the server's event loop. Without a server, `stream` uses a loop in a thread
@@ -82,6 +76,7 @@ class EngineModel:
     ) -> None:
         check_format_names(format, reasoning)
         self.engine, self.tokenizer = engine, tokenizer
+        self.inference_name = engine.model_name
         self.format, self.reasoning, self._also = format, reasoning, also
         self._max_new_tokens = max_new_tokens
         has_vocabulary = getattr(tokenizer, "vocabulary", tokenizer) is not None
@@ -93,11 +88,6 @@ class EngineModel:
         self._chosen: tuple[Any, str | bool | None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self.failure: EngineError | None = None
-
-    @property
-    def inference_name(self) -> str | None:
-        """The name under which the server serves it."""
-        return self.engine.model_name
 
     @contextlib.asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
@@ -139,7 +129,13 @@ class EngineModel:
 
     def format_name(self, tools: Any = None) -> str:
         """The name of the format in which an answer with these tools is parsed."""
-        return str(getattr(chosen := self._choose_format(tools)[0], "name", chosen))
+        chosen = self._choose_format(tools)[0]
+        return chosen if isinstance(chosen, str) else chosen.name
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """What the server's first log line says of the model."""
+        return {**super().facts, "engine": self.engine}
 
     def with_format(self, format: Any = None, reasoning: str | bool | None = None) -> Self:
         """Return the same model with another format, as in `StreamGenerator`."""
@@ -170,145 +166,93 @@ class EngineModel:
             )
         return list(read.ids)
 
-    def count_tokens(self, prompt: Any, **options: Any) -> int:
-        """Count the token ids of a prompt; the arguments are those of `tokenize`."""
-        return len(self.tokenize(prompt, **options))
-
-    def stream(
-        self,
-        prompt: Any,
-        *,
-        sampling: SamplingParams | Mapping[str, Any] | None = None,
-        tools: Sequence[Mapping[str, Any]] | None = None,
-        tool_choice: str | Mapping[str, Any] | None = "auto",
-        response_format: Any = None,
-        prefill: bool | str = False,
-        raw: bool = False,
-        timeout: float | None = None,
-        chat_template_kwargs: Mapping[str, Any] | None = None,
-        parallel_tool_calls: bool = True,
-        reasoning_field: str = "reasoning_content",
-        stop_in: StopIn = "content",
-        strict_markers: bool = False,
-        within_context: bool = True,
-    ) -> DeltaStream:
-        """Begin an answer. The arguments and errors are those of `StreamGenerator.stream`.
+    def begin(self, request: AnswerRequest) -> DeltaStream:
+        """Begin an answer, as in `StreamGenerator`. It always keeps to the context.
 
         Raises:
             ArgumentError: Also if the request needs a feature that the engine lacks: a grammar, log-probabilities, or a
                 limit of the reasoning.
         """
-        sampling = SamplingParams.read(sampling)
+        request.check_needs_no_torch()
+        sampling = request.sampling
         count = sampling.n or 1
         if count > 1 and sampling.temperature == 0:
             raise same_answers(count)
-        read = self._prompts.read(prompt, tools, chat_template_kwargs, prefill)
+        read = self._prompts.read(request.prompt, request.tools, request.template_kwargs, request.prefill)
         wants_text = self._vocabulary is None or not self.engine.gives_ids
         if wants_text:
-            _check_text_alone(sampling, stop_in, strict_markers)
-        format, reasoning = ("none", None) if raw else self._choose_format(tools)
-
-        def grammar_behind(read: EnginePrompt) -> Grammar | None:
-            made = request_grammar(
-                format,
-                reasoning,
-                None if raw else tools,
-                tool_choice=tool_choice,
-                response_format=response_format,
-                parallel=parallel_tool_calls,
-                read_prompt_end=lambda: self._prompts.end_of(read),
-                start_in="auto",
-                vocabulary=None if wants_text else self._vocabulary,
-                syntax=self.engine.grammar_syntax,
-            )
-            assert not isinstance(made, str)  # only a caller's own grammar is a str
-            return made
-
-        grammar = grammar_behind(read)
-        if grammar is not None:
-            check_beside_grammar(bool(prefill), bool(sampling.ignore_eos))
-        options: dict[str, Any] = {
-            "tool_choice": choice_beside(grammar, tool_choice, tools),
-            "reasoning": reasoning,
-            "also": () if raw else self._also,
-            "stop": tuple(sampling.stop),
-            "stop_in": stop_in,
-            "parallel_tool_calls": parallel_tool_calls,
-            "reasoning_field": reasoning_field,
-            "strict_markers": strict_markers and not raw,
-        }
-        for name in ("include_stop", "skip_special_tokens"):
-            if (value := getattr(sampling, name)) is not None:
-                options[name] = value
-        channel = DeltaChannel()
-        delivery: dict[str, Any] = {"channel": channel, "closes_channel": False}
-        delivery["prompt"] = read.ids if read.text is None else read.text
-        parsers: list[Parser] = [
-            ChannelParser(format, tools, choice=choice, **delivery, **options)
-            if wants_text
-            else TokenStreamer(
-                self._vocabulary, format, tools, choice=choice, skip_prompt=False, **delivery, **options
-            )
-            for choice in range(count)
-        ]
-        request = EngineRequest(
+            _check_text_alone(sampling, request.parsing)
+        format, reasoning = ("none", None) if request.raw else self._choose_format(request.tools)
+        reading = Reading(
+            format=format,
+            reasoning=reasoning,
+            vocabulary=None if wants_text else self._vocabulary,
+            syntax=self.engine.grammar_syntax,
+            options={"also": self._also},
+        )
+        answer = prepare_answer(
+            request,
+            reading,
+            sampling,
+            lambda: self._prompts.end_of(read),
+            prompt=read.ids if read.text is None else read.text,
+        )
+        sent = EngineRequest(
             prompt_ids=read.ids,
             prompt_text=read.text if read.ids is None else None,
             adds_special_tokens=read.adds_special_tokens,
             wants_text=wants_text,
-            sampling=self._sampling(sampling, read, within_context),
-            grammar=grammar,
-            session=session_of(prompt),
-            preserved_tokens=() if raw or not wants_text else _markers(format, reasoning),
+            sampling=self._sampling(sampling, read),
+            grammar=_own(answer.grammar),
+            session=session_of(request.prompt),
+            preserved_tokens=() if request.raw or not wants_text else _markers(format, reasoning),
         )
         loop = self._loop or background_loop()
         run = EngineRun(
-            channel=channel,
-            answers=Answers(parsers, has_logprobs=sampling.logprobs is not None),
-            setups=[ParserSetup(format, tools, options, None if wants_text else self._vocabulary)] * count,
+            channel=answer.channel,
+            answers=Answers(answer.parsers, has_logprobs=sampling.logprobs is not None),
+            setups=answer.setups,
             prompt_tokens=len(read.ids or ()),
             engine=self.engine,
-            requests=[_of_choice(request, choice) for choice in range(count)],
+            requests=[_of_choice(sent, choice) for choice in range(count)],
             loop=loop,
             vocabulary=self._vocabulary,
             left_out=self._left_out,
             traced=Traced(
-                operation=operation_of(prompt, raw),
+                operation=operation_of(request.prompt, request.raw),
                 model=self.engine.model_name,
                 provider=self.engine.label.lower(),
-                sampling=request.sampling.replace(n=count),
+                sampling=sent.sampling.replace(n=count),
                 is_elsewhere=True,
             ),
-            limit=None if raw else self._reasoning_limit(sampling, format, reasoning, grammar_behind),
+            limit=None if request.raw else self._reasoning_limit(request, reading),
         )
-        return DeltaStream.start(run, TaskWorker(channel, run.work, loop), timeout)
+        return DeltaStream.start(run, TaskWorker(answer.channel, run.work, loop), request.timeout_s)
 
-    def _sampling(self, sampling: SamplingParams, read: EnginePrompt, within_context: bool) -> SamplingParams:
+    def _sampling(self, sampling: SamplingParams, read: EnginePrompt) -> SamplingParams:
         """Return the parameters for one answer, with a `max_tokens` that fits the context."""
         limit: int | None = sampling.max_tokens or self._max_new_tokens
-        if within_context and self.context_length is not None and read.ids is not None:
+        if self.context_length is not None and read.ids is not None:
             limit = fit_limit(len(read.ids), self.context_length, limit, sampling.max_tokens is not None)
         return sampling.replace(max_tokens=limit, n=1)
 
-    def _reasoning_limit(
-        self,
-        sampling: SamplingParams,
-        format: Any,
-        reasoning: str | bool | None,
-        grammar_behind: Callable[[EnginePrompt], Grammar | None],
-    ) -> ReasoningLimit | None:
-        most = sampling.max_reasoning_tokens
+    def _reasoning_limit(self, request: AnswerRequest, reading: Reading) -> ReasoningLimit | None:
+        most = request.sampling.max_reasoning_tokens
         if most is None or self._vocabulary is None:
             return None
-        closer = closer_of(format, reasoning, self._vocabulary)
+        closer = closer_of(reading.format, reading.reasoning, self._vocabulary)
         ids = None if closer is None else self._prompts.encode(closer)
         if closer is not None and ids is None:
             raise ArgumentError("max_reasoning_tokens needs a tokenizer; start the server with --tokenizer")
-        return (
-            None
-            if ids is None
-            else ReasoningLimit(most, list(ids), lambda ids: grammar_behind(EnginePrompt(None, ids)))
-        )
+        if ids is None:
+            return None
+
+        def grammar_after(ids: Sequence[int]) -> Grammar | None:
+            return _own(
+                answer_grammar(request, reading, lambda: self._prompts.end_of(EnginePrompt(None, ids)))
+            )
+
+        return ReasoningLimit(most, list(ids), grammar_after)
 
     def _choose_format(self, tools: Any) -> tuple[Any, str | bool | None]:
         if self.format == "auto" and not tools and not getattr(self.tokenizer, "chat_template", None):
@@ -318,13 +262,19 @@ class EngineModel:
         return self._chosen
 
 
-def _check_text_alone(sampling: SamplingParams, stop_in: StopIn, strict_markers: bool) -> None:
+def _own(grammar: str | Grammar | None) -> Grammar | None:
+    """Return a grammar that was made for an engine; only a caller's own grammar is a str, and it is rejected earlier."""
+    assert not isinstance(grammar, str)
+    return grammar
+
+
+def _check_text_alone(sampling: SamplingParams, parsing: ParserOptions) -> None:
     """Raise ArgumentError for options that need token ids."""
     for name, is_set in (
         ("logprobs", sampling.logprobs is not None),
         ("max_reasoning_tokens", sampling.max_reasoning_tokens is not None),
-        ("stop_in 'everywhere'", stop_in == "everywhere" and bool(sampling.stop)),
-        ("strict_markers", strict_markers),
+        ("stop_in 'everywhere'", parsing.get("stop_in") == "everywhere" and bool(sampling.stop)),
+        ("strict_markers", parsing.get("strict_markers", False)),
         ("stop_token_ids", bool(sampling.stop_token_ids)),
     ):
         if is_set:
@@ -335,8 +285,8 @@ def _check_text_alone(sampling: SamplingParams, stop_in: StopIn, strict_markers:
 
 def _markers(format: Any, reasoning: str | bool | None) -> tuple[str, ...]:
     """Return the markers of a format; an engine must not strip their text."""
-    markers: tuple[str, ...] = getattr(getattr(format_of(format, reasoning), "facts", None), "markers", ())
-    return markers
+    file = format_of(format, reasoning)
+    return () if isinstance(file, Format) else tuple(file.facts.markers)
 
 
 def _of_choice(request: EngineRequest, choice: int) -> EngineRequest:

@@ -2,72 +2,58 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from unspool.errors import ArgumentError, FormatError
+from unspool.core.stream.parser_options import ParserOptions
+from unspool.core.stream.stream_options import ReasoningField, StopIn
+from unspool.errors import FormatError
 from unspool.formats.choose_format import check_format_names
+from unspool.generation.answer_request import AnswerRequest
+from unspool.generation.served_model import ServedModel
 from unspool.serve.http.api_errors import ApiError
 from unspool.serve.http.ignored import ignore
-from unspool.serve.models.served_model import (
-    answer_options,
-    check_template,
-    check_template_kwargs,
-    effort_kwargs,
-)
+from unspool.serve.models.check_answer import check_schemas, has_schemas
+from unspool.serve.models.template_checks import check_template, check_template_kwargs, effort_kwargs
 
 if TYPE_CHECKING:
-    from unspool.core.stream.stream_options import StopIn
     from unspool.generation.delta_stream import DeltaStream
     from unspool.generation.stream_result import StreamResult
     from unspool.serve.wires.generation_request import GenerationRequest
 
-__all__ = ["begin_answer", "template_kwargs_of", "usage_of"]
+__all__ = ["AnswerDefaults", "begin_answer", "template_kwargs_of", "usage_of"]
 
 
-def begin_answer(
-    model: Any,
-    request: GenerationRequest,
-    *,
-    timeout_s: float | None,
-    reasoning_field: str,
-    stop_in: StopIn = "content",
-    strict_markers: bool = False,
-) -> DeltaStream:
-    """Render the chat template and start the model. Slow: call it in a thread.
+@dataclass(frozen=True, kw_only=True)
+class AnswerDefaults:
+    """The server's settings for what a request leaves open, as in `ServeOptions`.
 
-    Args:
-        model: A `ServedModel`.
-        timeout_s: Seconds without a token until the model is cancelled, if the request sets none; None:
-            no limit.
+    Attributes:
+        timeout_s: Seconds without a token until the model is cancelled; None: no limit.
         reasoning_field: The name of reasoning in deltas.
-        stop_in: Where stop strings count, unless the request sets it.
-        strict_markers: As in `ServeOptions`.
+        stop_in: Where stop strings count.
+        strict_markers: Whether markers must be tokens.
+    """
+
+    timeout_s: float | None = None
+    reasoning_field: ReasoningField = "reasoning_content"
+    stop_in: StopIn = "content"
+    strict_markers: bool = False
+
+
+def begin_answer(model: ServedModel, request: GenerationRequest, defaults: AnswerDefaults) -> DeltaStream:
+    """Render the chat template and start the model. Slow: call it in a thread.
 
     Raises:
         ArgumentError: The model cannot fulfil the request.
         ApiError: 400, the format is unknown, or the model has no log-probabilities or no chat template.
     """
+    if has_schemas(request):
+        check_schemas(request)
     if request.format is not None or request.reasoning is not None:
         model = _with_format(model, request.format, request.reasoning)
     check_template(model, request.prompt, request.tools.shown)
-    stop_in = request.stop_in or stop_in
-    stream: DeltaStream = model.stream(
-        request.prompt,
-        sampling=request.sampling,
-        tools=request.tools.shown,
-        tool_choice=request.tools.choice,
-        raw=request.raw,
-        timeout=timeout_s if request.timeout_s is None else request.timeout_s,
-        chat_template_kwargs=template_kwargs_of(model, request),
-        parallel_tool_calls=request.tools.is_parallel,
-        reasoning_field=reasoning_field,
-        # Defaults are not passed: a model may not know these options.
-        **({} if stop_in == "content" else {"stop_in": stop_in}),
-        # Without a format there are no markers.
-        **({"strict_markers": True} if strict_markers and not request.raw else {}),
-        **answer_options(model, request.response, request.prefill),
-        **({} if getattr(model, "context_length", None) is None else {"within_context": True}),
-    )
+    stream = model.begin(_answer_request(model, request, defaults))
     if request.sampling.logprobs is not None and not stream.has_logprobs:
         stream.cancel()
         raise ApiError(
@@ -79,7 +65,36 @@ def begin_answer(
     return stream
 
 
-def template_kwargs_of(model: Any, request: GenerationRequest) -> dict[str, Any]:
+def _answer_request(
+    model: ServedModel, request: GenerationRequest, defaults: AnswerDefaults
+) -> AnswerRequest:
+    """Return the request as models read it, with the server's defaults."""
+    parsing: ParserOptions = {
+        "parallel_tool_calls": request.tools.is_parallel,
+        "reasoning_field": defaults.reasoning_field,
+    }
+    # A default leaves the model's own option in force.
+    stop_in = request.stop_in or defaults.stop_in
+    if stop_in != "content":
+        parsing["stop_in"] = stop_in
+    if defaults.strict_markers and not request.raw:  # without a format there are no markers
+        parsing["strict_markers"] = True
+    return AnswerRequest(
+        prompt=request.prompt,
+        tools=request.tools.shown,
+        tool_choice=request.tools.choice,
+        response=request.response,
+        sampling=request.sampling,
+        parsing=parsing,
+        prefill=request.prefill,
+        template_kwargs=template_kwargs_of(model, request),
+        raw=request.raw,
+        timeout_s=defaults.timeout_s if request.timeout_s is None else request.timeout_s,
+        within_context=True,
+    )
+
+
+def template_kwargs_of(model: ServedModel, request: GenerationRequest) -> dict[str, Any]:
     """Return the chat template's variables: the request's own, and those for its reasoning fields.
 
     Raises:
@@ -112,10 +127,8 @@ _EFFORT_FIELDS = {
 }
 
 
-def _with_format(model: Any, format: str | None, reasoning: str | None) -> Any:
+def _with_format(model: ServedModel, format: str | None, reasoning: str | None) -> ServedModel:
     """Return the model with its answers parsed in the formats of these names."""
-    if not hasattr(model, "with_format"):
-        raise ArgumentError("this model is read in one format; leave tool_parser and reasoning_parser out")
     try:
         check_format_names(format, reasoning)
     except FormatError as error:

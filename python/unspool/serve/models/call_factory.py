@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from unspool.errors import ArgumentError
+from unspool.serve.models.served_model import can_serve
 
 __all__ = ["call_factory"]
 
@@ -35,6 +36,6 @@ def call_factory(path: str, folder: str | None = None) -> Any:
     finally:
         if folder is not None:
             sys.path.remove(folder)
-    if not callable(getattr(model, "stream", None)):
+    if not can_serve(model):
         raise ArgumentError(f"{path} returns a {type(model).__name__}; return a StreamGenerator")
     return model

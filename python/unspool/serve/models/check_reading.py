@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import logging
-from types import SimpleNamespace
 from typing import Any
 
 from unspool.core.format.compile_format import compile_format
 from unspool.core.vocabulary.vocabulary_sources import from_tokenizer
 from unspool.errors import ArgumentError
 from unspool.formats.choose_format import choose_format
-from unspool.serve.models.served_model import has_template
+from unspool.serve.models.template_checks import can_render
 
 __all__ = ["check_reading"]
 
@@ -21,7 +20,7 @@ def check_reading(
     tokenizer: Any, format: str, reasoning: str | bool | None, strict_markers: bool = False
 ) -> None:
     """Raise if the format is not found, or its markers are not tokens in strict mode; warn without a chat template."""
-    if not has_template(SimpleNamespace(tokenizer=tokenizer)):
+    if not can_render(tokenizer):
         _log.warning(
             "the model has no chat template: chat requests get 400; --chat-template FILE adds a template"
         )

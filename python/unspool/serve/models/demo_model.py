@@ -7,25 +7,27 @@ import functools
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
-from unspool._core import DeltaChannel
+from unspool._core import DeltaChannel, ToolSchemas
 from unspool.core.stream.custom_tools import as_function
-from unspool.core.stream.stream_options import StopIn
+from unspool.core.stream.parser_options import StreamOptions
 from unspool.errors import ArgumentError
 from unspool.formats.format_file import FormatFile, formats, get_format
+from unspool.generation.answer_request import AnswerRequest
 from unspool.generation.answers import Answers
 from unspool.generation.delta_stream import DeltaStream
-from unspool.generation.sampling_params import SamplingParams, same_answers
+from unspool.generation.prepare_answer import Reading, open_parser, parser_options
+from unspool.generation.sampling_params import same_answers
+from unspool.generation.served_model import ServedModel
 from unspool.generation.telemetry import Traced, operation_of
 from unspool.generation.worker import GenerationWorker
 from unspool.serve.models.demo_run import DemoRun, Script
 from unspool.serve.models.example_value import example_value
 from unspool.serve.wires.tools import said_of
-from unspool.streams.parser import ChannelParser
+from unspool.streams.parser import Parser
 from unspool.streams.recording.recorded_answer import ParserSetup
 from unspool.testing.cases import Case, shipped_cases
-from unspool.writing.grammar.response_format import read_response_format
 from unspool.writing.render.render import write_text
 from unspool.writing.schemas.json_schema import normalise
 
@@ -62,7 +64,7 @@ class DemoModels(Mapping[str, "DemoModel"]):
         return len(self._names)
 
 
-class DemoModel:
+class DemoModel(ServedModel):
     """Replays the cases of one format in a worker, piece by piece, as if a model wrote them.
 
     Replays the case that is named: in the arguments below, as `case` in the request's metadata, or by a last
@@ -82,11 +84,7 @@ class DemoModel:
         self._file = file
         self._case = case
         self._delay_s = delay_s
-
-    @property
-    def served_name(self) -> str:
-        """The name that metrics show."""
-        return self._file.name
+        self.served_name = file.name
 
     def with_metadata(self, metadata: Mapping[str, Any]) -> DemoModel:
         """Return the model that replays `metadata["case"]`, or this model if there is none."""
@@ -98,7 +96,7 @@ class DemoModel:
         except LookupError as error:
             raise ArgumentError(f"metadata.case: {error.args[0]}") from None
 
-    def with_format(self, format: str | None = None, reasoning: str | None = None) -> DemoModel:
+    def with_format(self, format: Any = None, reasoning: str | bool | None = None) -> Any:
         """Return the model that writes in another format."""
         if reasoning is not None:
             raise ArgumentError("a demo model reasons as its format does; leave the reasoning's format out")
@@ -119,65 +117,47 @@ class DemoModel:
         """The name of the format whose cases it replays."""
         return self._file.name
 
-    def count_tokens(self, prompt: Any, tools: Any = None, **_: Any) -> int:
+    def count_tokens(self, prompt: Any, *, tools: Any = None, **_: Any) -> int:
         """Count the pieces into which the made-up tokenizer splits a prompt."""
         text = prompt if isinstance(prompt, str) else json.dumps([prompt, tools], ensure_ascii=False)
         return len(_PIECE.findall(text))
 
-    def stream(
-        self,
-        prompt: Any,
-        *,
-        sampling: SamplingParams,
-        tools: Sequence[Mapping[str, Any]] | None = None,
-        tool_choice: str = "auto",
-        raw: bool = False,
-        timeout: float | None = None,
-        chat_template_kwargs: Mapping[str, Any] | None = None,
-        parallel_tool_calls: bool = True,
-        reasoning_field: str = "reasoning_content",
-        stop_in: StopIn = "content",
-        response_format: Any = None,
-        strict_markers: bool = False,
-        prefill: bool = False,  # noqa: ARG002
-    ) -> DeltaStream:
-        """Begin an answer, as `StreamGenerator.stream` does."""
-        if (sampling.n or 1) > 1 and not sampling.temperature:
-            raise same_answers(sampling.n or 1)
-        if strict_markers:
+    def begin(self, request: AnswerRequest) -> DeltaStream:
+        """Begin to replay a case."""
+        request.check_needs_no_torch()
+        sampling, stop_in = request.sampling, request.parsing.get("stop_in", "content")
+        count = sampling.n or 1
+        if count > 1 and not sampling.temperature:
+            raise same_answers(count)
+        if request.parsing.get("strict_markers"):
             raise ArgumentError("a demo replays text, which has no tokens; leave strict_markers out")
-        response = read_response_format(response_format)
-        if response is not None and response.schema is None:
+        if request.response is not None and request.response.schema is None:
             raise ArgumentError(
                 "a demo replays text, so it keeps to no choice, regex or grammar; leave it out"
             )
-        schema = None if response is None else response.schema
+        schema = None if request.response is None else request.response.schema
         if schema is not None:
             normalise(schema)  # raises if the schema is malformed, as its grammar would
-        wants = _Wants(prompt, tools, tool_choice, _is_thinking(chat_template_kwargs or {}), schema)
+        tools = None if isinstance(request.tools, ToolSchemas) else request.tools
+        tool_choice = request.tool_choice
+        wants = _Wants(request.prompt, tools, tool_choice, _is_thinking(request.template_kwargs), schema)
+        reading = Reading(format="none" if request.raw else self._file)
+        options = parser_options(request, reading, sampling)
+        options["tool_choice"] = "auto"  # the outputs have calls in their format's own form
+        if stop_in == "everywhere":  # a parser of text does not look into calls for them
+            options["stop"], options["stop_in"] = (), "content"
         channel = DeltaChannel()
-        setups, parsers, scripts = list[ParserSetup](), list[ChannelParser](), list[Script]()
-        for choice in range(sampling.n or 1):
+        setups, parsers, scripts = list[ParserSetup](), list[Parser](), list[Script]()
+        for choice in range(count):
             case = self._case or self._choose(wants, (sampling.seed or 0) + choice)
-            options = dict(case.options)
+            given = options.copy()
+            if not request.raw:
+                given |= cast("StreamOptions", case.options)
             if tool_choice == "none":
-                options["tool_choice"] = "none"
-            setup = ParserSetup(
-                "none" if raw else self._file,
-                None if case.tools is None else list(case.tools),
-                {
-                    "parallel_tool_calls": parallel_tool_calls,
-                    "stop": sampling.stop if stop_in == "content" else (),
-                    **({} if raw else options),
-                },
-            )
-            setups.append(setup)
-            parsers.append(
-                ChannelParser(
-                    setup.format, setup.tools, channel=channel, choice=choice, closes_channel=False,
-                    reasoning_field=reasoning_field, **setup.options,
-                )
-            )  # fmt: skip
+                given["tool_choice"] = "none"
+            case_tools = None if case.tools is None else list(case.tools)
+            setups.append(ParserSetup(reading.format, case_tools, given))
+            parsers.append(open_parser(reading, case_tools, given, channel, choice))
             output, finish_reason, stop = _stopped(case, sampling.stop if stop_in == "everywhere" else ())
             pieces = _PIECE.findall(output)
             if sampling.max_tokens is not None and len(pieces) > sampling.max_tokens:
@@ -187,14 +167,17 @@ class DemoModel:
             channel=channel,
             answers=Answers(parsers),
             setups=setups,
-            prompt_tokens=self.count_tokens(prompt, tools),
+            prompt_tokens=self.count_tokens(request.prompt, tools=tools),
             scripts=scripts,
             traced=Traced(
-                operation=operation_of(prompt, raw), model=None, provider="unspool", sampling=sampling
+                operation=operation_of(request.prompt, request.raw),
+                model=None,
+                provider="unspool",
+                sampling=sampling,
             ),
             delay_s=self._delay_s,
         )
-        return DeltaStream.start(run, GenerationWorker(channel, run.work), timeout)
+        return DeltaStream.start(run, GenerationWorker(channel, run.work), request.timeout_s)
 
     def _choose(self, wants: _Wants, number: int) -> Case:
         named = next((case for case in _cases(self._file.name) if case.name == wants.last_text), None)
@@ -229,7 +212,7 @@ class _Wants:
 
     prompt: Any
     tools: Sequence[Mapping[str, Any]] | None
-    tool_choice: str
+    tool_choice: str | Mapping[str, Any] | None
     thinks: bool
     schema: Mapping[str, Any] | None
 

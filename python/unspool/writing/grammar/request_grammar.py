@@ -14,7 +14,6 @@ from unspool.errors import ArgumentError, FormatError
 from unspool.writing.grammar.answer_rules import ReasoningStart
 from unspool.writing.grammar.make_grammar import make_grammar
 from unspool.writing.grammar.response import Response, response_grammar
-from unspool.writing.grammar.response_format import read_response_format
 from unspool.writing.grammar.tools import is_strict
 from unspool.writing.grammar_result import Grammar, Syntax
 
@@ -27,20 +26,18 @@ def request_grammar(
     tools: Sequence[Any] | ToolSchemas | None,
     *,
     tool_choice: str | Mapping[str, Any] | None,
-    response_format: Any,
+    response: Response | None,
     parallel: bool,
     read_prompt_end: Callable[[], str | None],
     start_in: str,
     vocabulary: Vocabulary | None,
     own: str | Grammar | None = None,
-    choice: Sequence[str] | None = None,
-    regex: str | None = None,
     syntax: Syntax | None = "lark",
 ) -> str | Grammar | None:
     """Return the grammar that constrains the answer; None: the answer is free.
 
     The calls are constrained if a tool must be called or if a tool is `strict`. The content is constrained if there is
-    a response format.
+    a `response`.
 
     Args:
         format, reasoning: See `Parser`; "auto" must be resolved.
@@ -48,17 +45,12 @@ def request_grammar(
             used then. Called only if a grammar is made.
         start_in: See `Parser`.
         own: The caller's grammar, which replaces the grammar of the request.
-        choice, regex: See `read_response_format`.
         syntax: The syntax of the grammar. None: the engine that runs the model has no grammars.
 
     Raises:
         ArgumentError: The request cannot be enforced with this format, or has a schema for which no grammar can be
             made.
     """
-    response = read_response_format(response_format, choice, regex)
-    if own is not None and response is not None:
-        said = response.name if response_format is None else "response_format"
-        raise ArgumentError(f"{said} and grammar are both given; pass one of them")
     if own is not None:
         return own
     chosen = grammar_choice(tool_choice)
