@@ -12,51 +12,30 @@ from unspool.generation.logprobs import MAX_TOP_LOGPROBS
 
 __all__ = ["GENERATE_NAMES", "GenerationDefaults", "SamplingParams", "resolve_token_ids", "same_answers"]
 
-#: Parameters that transformers' `generate` also has, with its names.
-GENERATE_NAMES = {
-    "max_tokens": "max_new_tokens",
-    "min_tokens": "min_new_tokens",
-    **{name: name for name in ("temperature", "top_p", "top_k", "min_p", "repetition_penalty")},
-}
-# Parameters that only have an effect with sampling.
-_SHAPING = ("top_p", "top_k", "min_p")
-
 # Maximum number of bad words; each is compared with the text so far at every step.
 _MOST_BAD_WORDS = 256
 
-# The valid values of each parameter, and their description in an error.
-_RANGES: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "max_tokens": (lambda value: value >= 1, "1 or more"),
-    "min_tokens": (lambda value: value >= 0, "0 or more"),
-    "max_reasoning_tokens": (lambda value: value >= 0, "0 or more"),
-    "temperature": (lambda value: value >= 0, "0 or more"),
-    "top_p": (lambda value: 0 < value <= 1, "a number above 0, at most 1 (off)"),
-    "top_k": (lambda value: value >= 0, "0 or more"),
-    "min_p": (lambda value: 0 <= value <= 1, "a number from 0 (off) to 1"),
-    "presence_penalty": (lambda value: -2 <= value <= 2, "a number from -2 to 2"),
-    "frequency_penalty": (lambda value: -2 <= value <= 2, "a number from -2 to 2"),
-    "repetition_penalty": (lambda value: value > 0, "a number above 0; 1 is off"),
-    "seed": (lambda value: 0 <= value < 2**64, "0 to 2**64 - 1"),
-    "n": (lambda value: value >= 1, "1 or more"),
-    "stop": (all, "texts that are not empty: an empty one would stop at once"),
-    "stop_token_ids": (lambda value: all(id >= 0 for id in value), "token ids, 0 or more"),
-    "bad_words": (
-        lambda value: len(value) <= _MOST_BAD_WORDS and all(map(str.strip, value)),
-        f"at most {_MOST_BAD_WORDS} texts with more than white space",
-    ),
-    "allowed_token_ids": (
-        lambda value: len(value) > 0 and all(id >= 0 for id in value),
-        "one token id or more, each 0 or more",
-    ),
-    "logit_bias": (
-        lambda value: all(id >= 0 and -100 <= bias <= 100 for id, bias in value.items()),
-        "token ids with numbers from -100 to 100",
-    ),
-    "logprobs": (
-        lambda value: 0 <= value <= MAX_TOP_LOGPROBS,
-        f"0 to {MAX_TOP_LOGPROBS}, how many of the most likely tokens to list",
-    ),
-}
+
+def _parameter(
+    is_valid: Callable[[Any], bool],
+    words: str,
+    default: Any = None,
+    *,
+    generate: str | None = None,
+    shapes: bool = False,
+    hash: bool | None = None,
+) -> Any:
+    """Describe a parameter: everything that the package knows of it, except its documentation.
+
+    Args:
+        is_valid: Whether a value, of the right type and not None, is in range.
+        words: The valid values, for an error.
+        generate: The name of the parameter in transformers' `generate`; None: it has no such parameter.
+        shapes: Whether it only has an effect with sampling.
+        hash: As in `dataclasses.field`.
+    """
+    metadata = {"is_valid": is_valid, "words": words, "generate": generate, "shapes": shapes}
+    return field(default=default, metadata=metadata, hash=hash)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,36 +75,56 @@ class SamplingParams(Record):
         ArgumentError: A value is out of its range.
     """
 
-    max_tokens: int | None = None
-    min_tokens: int | None = None
-    max_reasoning_tokens: int | None = None
-    temperature: float | None = None
-    top_p: float | None = None
-    top_k: int | None = None
-    min_p: float | None = None
-    presence_penalty: float | None = None
-    frequency_penalty: float | None = None
-    repetition_penalty: float | None = None
-    seed: int | None = None
-    n: int | None = None
-    stop: Sequence[str] = ()
+    max_tokens: int | None = _parameter(lambda value: value >= 1, "1 or more", generate="max_new_tokens")
+    min_tokens: int | None = _parameter(lambda value: value >= 0, "0 or more", generate="min_new_tokens")
+    max_reasoning_tokens: int | None = _parameter(lambda value: value >= 0, "0 or more")
+    temperature: float | None = _parameter(lambda value: value >= 0, "0 or more", generate="temperature")
+    top_p: float | None = _parameter(
+        lambda value: 0 < value <= 1, "a number above 0, at most 1 (off)", generate="top_p", shapes=True
+    )
+    top_k: int | None = _parameter(lambda value: value >= 0, "0 or more", generate="top_k", shapes=True)
+    min_p: float | None = _parameter(
+        lambda value: 0 <= value <= 1, "a number from 0 (off) to 1", generate="min_p", shapes=True
+    )
+    presence_penalty: float | None = _parameter(lambda value: -2 <= value <= 2, "a number from -2 to 2")
+    frequency_penalty: float | None = _parameter(lambda value: -2 <= value <= 2, "a number from -2 to 2")
+    repetition_penalty: float | None = _parameter(
+        lambda value: value > 0, "a number above 0; 1 is off", generate="repetition_penalty"
+    )
+    seed: int | None = _parameter(lambda value: 0 <= value < 2**64, "0 to 2**64 - 1")
+    n: int | None = _parameter(lambda value: value >= 1, "1 or more")
+    stop: Sequence[str] = _parameter(all, "texts that are not empty: an empty one would stop at once", ())
     include_stop: bool | None = None
-    stop_token_ids: Sequence[int] = ()
+    stop_token_ids: Sequence[int] = _parameter(
+        lambda value: all(id >= 0 for id in value), "token ids, 0 or more", ()
+    )
     ignore_eos: bool | None = None
-    bad_words: Sequence[str] = ()
-    allowed_token_ids: Sequence[int] | None = None
-    logit_bias: Mapping[int, float] | None = field(default=None, hash=False)
+    bad_words: Sequence[str] = _parameter(
+        lambda value: len(value) <= _MOST_BAD_WORDS and all(map(str.strip, value)),
+        f"at most {_MOST_BAD_WORDS} texts with more than white space",
+        (),
+    )
+    allowed_token_ids: Sequence[int] | None = _parameter(
+        lambda value: len(value) > 0 and all(id >= 0 for id in value), "one token id or more, each 0 or more"
+    )
+    logit_bias: Mapping[int, float] | None = _parameter(
+        lambda value: all(id >= 0 and -100 <= bias <= 100 for id, bias in value.items()),
+        "token ids with numbers from -100 to 100",
+        hash=False,
+    )
     skip_special_tokens: bool | None = None
-    logprobs: int | None = None
+    logprobs: int | None = _parameter(
+        lambda value: 0 <= value <= MAX_TOP_LOGPROBS,
+        f"0 to {MAX_TOP_LOGPROBS}, how many of the most likely tokens to list",
+    )
 
     def _read_field(self, field: Field[Any], value: Any) -> Any:
         if field.name == "stop" and (value is None or isinstance(value, str)):
             value = () if value is None else (value,)
         value = Record._read_field(self, field, value)
-        if value is not None and field.name in _RANGES:
-            is_valid, words = _RANGES[field.name]
-            if not is_valid(value):
-                raise ArgumentError(f"{field.name} is {value}; pass {words}")
+        said = field.metadata
+        if value is not None and said and not said["is_valid"](value):
+            raise ArgumentError(f"{field.name} is {value}; pass {said['words']}")
         return value
 
     @classmethod
@@ -155,9 +154,9 @@ class SamplingParams(Record):
     def to_generation_kwargs(self) -> dict[str, Any]:
         """Return the keyword arguments of transformers' `generate` for the parameters that are set.
 
-        These are `max_new_tokens`, `min_new_tokens`, `do_sample`, `temperature`, `top_p`, `top_k`, `min_p` and
-        `repetition_penalty`. At temperature 0 there is `do_sample=False` and no option of sampling. The other
-        parameters are left out, since `generate` has no arguments for them.
+        Of these, `generate` calls `max_tokens` and `min_tokens` by other names, and `do_sample` is whether the temperature
+        is above 0. At temperature 0 there is no option of sampling. Parameters for which `generate` has no arguments are
+        left out.
         """
         values = {own: getattr(self, name) for name, own in GENERATE_NAMES.items()}
         if self.temperature is not None:
@@ -165,6 +164,16 @@ class SamplingParams(Record):
         if self.temperature == 0:
             values.update(dict.fromkeys(("temperature", *_SHAPING)))
         return {name: value for name, value in values.items() if value is not None}
+
+
+_PARAMETERS = [item for item in fields(SamplingParams) if item.metadata]
+
+#: Parameters that transformers' `generate` also has, with its names.
+GENERATE_NAMES: dict[str, str] = {
+    item.name: item.metadata["generate"] for item in _PARAMETERS if item.metadata["generate"]
+}
+# Options of `generate` that only have an effect with sampling.
+_SHAPING = [item.metadata["generate"] for item in _PARAMETERS if item.metadata["shapes"]]
 
 
 def same_answers(count: int) -> ArgumentError:
