@@ -350,7 +350,8 @@ class StreamRuntime(MLModel):  # type: ignore[misc]
         source = getattr(self.settings, "_source", None)  # the model-settings.json
         model = call_factory(options.factory, str(Path(source).parent) if source else None)
         if options.format != "auto" or options.reasoning is not None:
-            model = model.with_format(None if options.format == "auto" else options.format, options.reasoning)
+            format = None if options.format == "auto" else options.format
+            model = as_served(model).with_format(format, options.reasoning)
         return model
 
 
