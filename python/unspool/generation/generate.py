@@ -61,10 +61,18 @@ def generate(
         ImportError: transformers or torch is missing.
     """
     generator = StreamGenerator(model, tokenizer, format=format, reasoning=reasoning)
-    generation_kwargs |= {"tool_choice": tool_choice, "response_format": response_format, "timeout": timeout}
-    generation_kwargs |= {"choice": choice, "regex": regex}
-    generation_kwargs |= {"tools": tools, "prefill": prefill, "chat_template_kwargs": chat_template_kwargs}
-    return generator.stream(messages_or_prompt, **with_limit(model, generation_kwargs))
+    return generator.stream(
+        messages_or_prompt,
+        tools=tools,
+        tool_choice=tool_choice,
+        response_format=response_format,
+        choice=choice,
+        regex=regex,
+        prefill=prefill,
+        timeout=timeout,
+        chat_template_kwargs=chat_template_kwargs,
+        **with_limit(model, generation_kwargs),
+    )
 
 
 def with_limit(model: Any, options: Mapping[str, Any]) -> dict[str, Any]:
