@@ -2,14 +2,15 @@
 // takes about 3 µs per message, more than the parsing in a batch. So this code bypasses it.
 #include <pybind11/gil_safe_call_once.h>
 
-#include <algorithm>
 #include <array>
 #include <initializer_list>
+#include <vector>
 
 #include "bindings/gil.h"
 #include "bindings/message_type.h"
 #include "bindings/native_class.h"
 #include "bindings/state_lock.h"
+#include "body/repairs.h"
 
 namespace unspool::bindings {
 
@@ -67,7 +68,7 @@ struct Records {
   Record malformed{module, "MalformedText", {"text", "reason", "index"}};
   Record token_counts{module, "TokenCounts", {"content", "reasoning", "tool_calls"}};
   py::object no_counts = module.attr("TokenCounts")();
-  py::object repairs = module.attr("_repairs");
+  std::array<py::object, kRepairNames.size()> repairs{};
   py::tuple nothing{};
   std::array<py::object, 3> statuses{};
   std::array<py::object, 5> reasons{};
@@ -75,6 +76,7 @@ struct Records {
   Records() {
     for (std::size_t i = 0; i < statuses.size(); ++i)
       statuses[i] = interned(to_string(static_cast<CallStatus>(i)));
+    for (std::size_t i = 0; i < repairs.size(); ++i) repairs[i] = interned(kRepairNames[i]);
     for (std::size_t i = 0; i < reasons.size(); ++i)
       reasons[i] = interned(to_string(static_cast<FinishReason>(i)));
   }
@@ -105,12 +107,13 @@ py::object to_tuple(const std::vector<Item>& items, Make&& make) {
 
 py::object make_call(const ToolCall& call, py::handle tools) {
   const Records& types = records();
-  const py::object repairs = call.repairs == 0 ? py::object(types.nothing)
-                                               : call_with(types.repairs, py::int_(call.repairs));
+  std::vector<py::object> repairs;
+  for_each_repair(call.repairs, [&](std::size_t i) { repairs.push_back(types.repairs[i]); });
   const py::object written_as =
       call.written_as == nullptr ? py::object(py::none()) : to_str(*call.written_as);
   return types.tool_call.make({to_str(call.id), to_str(call.name), to_str(call.arguments),
-                               types.statuses[static_cast<std::size_t>(call.status)], repairs,
+                               types.statuses[static_cast<std::size_t>(call.status)],
+                               to_tuple(repairs, [](const py::object& name) { return name; }),
                                written_as, tools});
 }
 
@@ -130,10 +133,7 @@ py::object make_counts(const TokenCounts& counts) {
 /// Whether Python code creates parts of the message.
 bool needs_python(const TokenStreamer& streamer) {
   const ChunkParser& stream = streamer.stream();
-  const std::vector<ToolCall>& calls = streamer.message().tool_calls;
-  return stream.labels() != nullptr || !stream.extra().empty() ||
-         std::any_of(calls.begin(), calls.end(),
-                     [](const ToolCall& call) { return call.repairs != 0; });
+  return stream.labels() != nullptr || !stream.extra().empty();
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 
 #include <pybind11/eval.h>
 
-#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <optional>
@@ -60,14 +59,9 @@ class CollectorPause {
   bool was_enabled_ = !kFreeThreaded && PyGC_Disable() != 0;
 };
 
-/// Whether Python code creates parts of its message: repairs, a template's further fields, or
-/// labels.
+/// Whether Python code creates parts of its message: a template's further fields, or labels.
 bool needs_python(const ParsedOutput& output) {
-  const std::vector<ToolCall>& calls = output.message.tool_calls;
-  if (output.labels) return true;
-  return !output.extra.empty() || std::any_of(calls.begin(), calls.end(), [](const ToolCall& call) {
-    return call.repairs != 0;
-  });
+  return output.labels != nullptr || !output.extra.empty();
 }
 
 /// Outputs read from Python, which keeps the texts alive.

@@ -25,6 +25,7 @@
 
 #include "body/dialect.h"
 #include "body/quoted_calls.h"
+#include "body/repairs.h"
 #include "body/schema_typing.h"
 #include "format/schema.h"
 #include "text/archive.h"
@@ -42,22 +43,6 @@ enum class ScanStatus : std::uint8_t { more, done, failed };
 struct ScanResult {
   std::size_t consumed = 0;  // on failure: the bytes before the invalid byte
   ScanStatus status = ScanStatus::more;
-};
-
-/// Repairs, as bits.
-enum Repair : std::uint16_t {
-  kSingleQuotes = 1,
-  kTrailingComma = 2,
-  kPythonLiteral = 4,
-  kUnquotedKey = 8,
-  kRawNewline = 16,
-  kClosed = 32,
-  kDuplicateKey = 64,  // of two members with one name, the first was kept
-  kQuotedValue = 128,
-  kMissingQuote = 256,
-  kMarkup = 512,       // a marker was missing or misspelled
-  kRawString = 1024,   // a string does not escape its quotes or backslashes
-  kEmptyValue = 2048,  // a value without text was left out, or is null
 };
 
 /// Receives the structure of a value. `depth`: the number of open containers around it. `at`: the

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "body/repairs.h"
 #include "delta/argument_reader.h"
 #include "delta/chat_writer.h"
 #include "format/lower_shape.h"
@@ -313,7 +314,10 @@ void append_message(const Stream& stream, std::string& out) {
     item.text("name", call.name);
     item.text("arguments", call.arguments);
     item.text("status", to_string(call.status));
-    item.number("repairs", call.repairs);
+    std::vector<std::string_view> repairs;
+    for_each_repair(call.repairs, [&](std::size_t i) { repairs.push_back(kRepairNames[i]); });
+    append_list(repairs, item.key("repairs"),
+                [&](std::string_view name) { append_json_string(name, out); });
   });
   append_reports(message.malformed, object.key("malformed"));
   append_reports(message.dropped, object.key("dropped"));

@@ -269,7 +269,6 @@ def test_the_garbage_collector_is_as_it_was() -> None:
 
 def test_what_runs_in_python_sees_the_garbage_collector_on() -> None:
     """It may let other threads and signal handlers run, which may turn the collector on or off themselves."""
-    broken = "<tool_call>\n{'name': 'now', 'arguments': {'a': 1}}\n</tool_call>"
     fields = {
         "content": {"open": "<c>", "close": "</c>"},
         "score": {"open": "<s>", "close": "</s>", "content": "int"},
@@ -282,13 +281,11 @@ def test_what_runs_in_python_sees_the_garbage_collector_on() -> None:
 
     sys.setprofile(look)
     try:
-        repaired = parse_batch([broken], "hermes", repair=True)
         noted = parse_batch(["<s>4</s>"], template)
     finally:
         sys.setprofile(None)
-    assert repaired[0].tool_calls[0].repairs
     assert noted[0].extra == {"score": 4}
-    assert {("_repairs", True), ("loads", True)} <= seen
+    assert ("loads", True) in seen
     assert all(is_enabled for _, is_enabled in seen)
 
 

@@ -22,10 +22,6 @@ const WHY = {
   closing_tag: "ends the value or is part of it, depending on what follows",
   ids: "its token ids have not arrived yet",
 };
-const REPAIRS = [
-  "single quotes", "trailing comma", "python literal", "unquoted key", "unescaped newline", "closed", "duplicate key",
-  "quoted value", "missing quote", "markup", "raw string", "empty value",
-];
 
 /** An error at a field of the form. */
 export class RunError extends Error {
@@ -250,9 +246,7 @@ export function whyHeld(reason, markers) {
 }
 
 function shownMessage(message, field) {
-  const calls = message.calls.map((call) => ({
-    ...call, repairs: REPAIRS.filter((_, bit) => call.repairs & (1 << bit)),
-  }));
+  const { calls } = message;
   const sent = { role: "assistant", content: message.content || null };
   if (message.reasoning) sent[field] = message.reasoning;
   const complete = calls.filter((call) => call.status === "complete");

@@ -251,27 +251,6 @@ def _final_members(text: str) -> dict[str, Any]:
     return partial.final()
 
 
-# The bits are those of csrc/body/value_reader.h.
-_REPAIRS = {
-    1: "single quotes",
-    2: "trailing comma",
-    4: "python literal",
-    8: "unquoted key",
-    16: "unescaped newline",
-    32: "closed",
-    64: "duplicate key",
-    128: "quoted value",
-    256: "missing quote",
-    512: "markup",
-    1024: "raw string",
-    2048: "empty value",
-}
-
-
-def _repairs(bits: int) -> tuple[str, ...]:
-    return tuple(name for bit, name in _REPAIRS.items() if bits & bit)
-
-
 def build_message(
     streamer: TokenStreamer, deltas: list[Delta], reasoning_field: str = "reasoning_content"
 ) -> Message:
