@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from unspool._core import ToolSchemas
+from unspool.core.stream.stream_options import PARSER_OPTIONS
 from unspool.core.stream.tool_schemas import compile_tools
 from unspool.errors import ArgumentError, UnknownFormatError
 from unspool.formats.format_file import FormatFile, get_format
@@ -19,13 +20,11 @@ MAX_TEXT_BYTES = 200_000
 
 _KEYS = ("format", "text", "tools", "chunk", "options", "finish_reason")
 _CHOICES = {
-    "tool_calls_in_reasoning": ("auto", "keep", "end"),
-    "calls_in_fences": ("auto", "keep", "call"),
-    "unknown_tools": ("forward", "content", "drop-with-report"),
-    "start_in": ("auto", "content", "reasoning"),
-    "white_space": ("keep", "trim"),
-    "reasoning_field": ("reasoning_content", "reasoning"),
-}
+    name: PARSER_OPTIONS[name].words
+    for name in (
+        "tool_calls_in_reasoning", "calls_in_fences", "unknown_tools", "start_in", "white_space", "reasoning_field",
+    )
+}  # fmt: skip
 _FINISH_REASONS = ("stop", "length", "error", "cancelled")
 
 
