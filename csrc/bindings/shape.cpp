@@ -61,8 +61,12 @@ void register_parts(py::module_& module) {
   add_record(module, "Repeat", field("items", &Repeat::items),
              field("separator", &Repeat::separator))
       .def(py::self == py::self);
+  add_record(module, "SkippedText", field("letters", &SkippedText::letters),
+             field("most", &SkippedText::most))
+      .def(py::self == py::self);
   add_record(module, "TextShape", field("author", &TextShape::author),
-             field("open", &TextShape::open), field("close", &TextShape::close),
+             field("author_name", &TextShape::author_name), field("open", &TextShape::open),
+             field("close", &TextShape::close), field("note", &TextShape::note),
              field("note_close", &TextShape::note_close), field("is_inline", &TextShape::is_inline),
              field("is_opened_by_turn", &TextShape::is_opened_by_turn))
       .def(py::self == py::self);

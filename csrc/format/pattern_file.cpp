@@ -156,6 +156,15 @@ bool PatternFile::opens_message(std::string_view literal) const {
   });
 }
 
+bool PatternFile::ends_in_header(std::string_view literal) const {
+  return std::any_of(header.begin(), header.end(), [&](const Pattern& pattern) {
+    const std::string_view opener = trim(pattern.first());
+    const std::size_t at = opener.empty() ? std::string_view::npos : literal.rfind(opener);
+    if (at == std::string_view::npos) return false;
+    return literal.find(pattern.last(), at + opener.size()) == std::string_view::npos;
+  });
+}
+
 std::string_view PatternFile::without_turn(std::string_view literal) const {
   for (const std::string& text : turn) {
     if (literal.starts_with(text)) return literal.substr(text.size());

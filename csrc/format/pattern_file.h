@@ -43,6 +43,9 @@ struct PatternFile {
   /// Whether messages have headers.
   bool has_messages() const;
   bool opens_message(std::string_view literal) const;
+  /// Whether a header opens in the literal and does not close in it, so that what follows is in
+  /// the header.
+  bool ends_in_header(std::string_view literal) const;
   /// The literal without the turn at its beginning.
   std::string_view without_turn(std::string_view literal) const;
 

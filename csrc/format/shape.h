@@ -40,12 +40,21 @@ struct Repeat {
   bool operator==(const Repeat&) const = default;
 };
 
+/// What models write where a pattern has a hole ${_} beside a text. It means nothing, so the parser
+/// skips any text there, or none; a grammar admits only this, lest a model writes an answer there.
+struct SkippedText {
+  std::vector<std::pair<std::string, std::string>> letters;  // ranges: first and last
+  std::uint16_t most = 0;                                    // letters; the text may be missing
+  bool operator==(const SkippedText&) const = default;
+};
+
 /// A text with markup around it: reasoning, content, all calls, a quoted string.
 struct TextShape {
   std::optional<Edge> author;  // before the name of the message's author, which `open` follows
   Edge open;
   Edge close;
   std::optional<Edge> note_close;  // of content: ends a note after `close`
+  std::optional<SkippedText> author_name, note;
   bool is_inline = false;          // content goes on before and after the markup
   bool is_begun = false;           // without the turn, which the prompt has written
   bool is_opened_by_turn = false;  // the format's own turn ends with `open`

@@ -195,7 +195,8 @@ class CallReader {
     const std::string_view after = without_quote(read_name());
     read_body();
     const std::string_view opener = without_quote_at_end(first_);
-    call_.start.after_header = call_.opens_message && !opener.ends_with("name=");
+    // A message's text may hold a name too, in a tag of its own.
+    call_.start.after_header = file_.ends_in_header(first_);
     if (call_.start.after_header) {
       call_.name.prefix = split_recipient(first_).prefix;
     } else {

@@ -18,10 +18,21 @@ std::size_t label_size(std::string_view literal) {
   return is_one && is_plain && !word.empty() ? word.size() + edge.after().size() : 0;
 }
 
+// The name of a person, a model or a tool.
+SkippedText author_name() {
+  return {{{"0", "9"}, {"A", "Z"}, {"a", "z"}, {"_", "_"}, {"-", "-"}, {".", "."}}, 64};
+}
+
+// A note cites: the numbers of documents and of their parts, as in "0:[1, 2]".
+SkippedText citation() {
+  return {{{"0", "9"}, {":", ":"}, {" ", " "}, {",", ","}, {"[", "["}, {"]", "]"}}, 40};
+}
+
 // What reasoning and content have in common.
 TextShape read_text(const Alternative& alternative) {
   TextShape shape;
   shape.author = alternative.author;
+  if (shape.author) shape.author_name = author_name();
   shape.open = Edge(alternative.pattern.first());
   shape.close = Edge(alternative.pattern.last());
   shape.is_begun = alternative.is_begun;
@@ -64,7 +75,10 @@ TextShape read_content(const PatternFile& file, const Alternative& alternative) 
   shape.open = Edge(pattern.texts[1]);
   shape.close = Edge(pattern.texts[2]);
   // A note after the markup, as in "</co: 0:[0]>": what it says is markup too.
-  if (pattern.holes[2].kind == HoleKind::any) shape.note_close.emplace(pattern.texts[3]);
+  if (pattern.holes[2].kind == HoleKind::any) {
+    shape.note_close.emplace(pattern.texts[3]);
+    shape.note = citation();
+  }
   return shape;
 }
 

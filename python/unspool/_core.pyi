@@ -147,6 +147,18 @@ class Repeat:
 _Item = Edge | Hole | Repeat
 
 @final
+class SkippedText:
+    """What models write where a pattern has a hole `${_}` beside a text. The parser skips any text there."""
+
+    @property
+    def letters(self) -> tuple[tuple[str, str], ...]:
+        """The ranges of its letters: first and last."""
+
+    @property
+    def most(self) -> int:
+        """The maximum number of letters. The text may be missing."""
+
+@final
 class TextShape:
     """Markup around a text. See csrc/format/shape.h for this class and those below."""
 
@@ -155,12 +167,20 @@ class TextShape:
         """The text before the name of the message's author, which `open` follows."""
 
     @property
+    def author_name(self) -> SkippedText | None:
+        """The name between `author` and `open`; None without an author."""
+
+    @property
     def open(self) -> Edge:
         """The markup before the text."""
 
     @property
     def close(self) -> Edge:
         """The markup after the text."""
+
+    @property
+    def note(self) -> SkippedText | None:
+        """A note between `close` and `note_close`; None if there are no notes."""
 
     @property
     def note_close(self) -> Edge | None:

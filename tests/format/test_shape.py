@@ -41,7 +41,7 @@ OTHERS = {
     "_breaks_at_start": "written text",
 }
 WRITING = Path(unspool.__file__).parent / "writing"
-GRAMMAR = ("answer", "arguments", "calls", "lexicon", "make_grammar")
+GRAMMAR = ("answer_rules", "arguments", "call_rules", "lexicon", "make_grammar")
 WALKERS = [*(WRITING / "render").glob("*.py"), *(WRITING / "grammar" / f"{name}.py" for name in GRAMMAR)]
 
 
@@ -174,3 +174,24 @@ def test_the_command_prints_the_shape(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert "  call        json_call\n    open      '<c>'\n" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("opener", "is_in_header"),
+    [("<|start|>to=", True), ("<|start|>to=a<|message|><call id=", False), ('<|start|>a<|message|>"', False)],
+)
+def test_a_name_after_the_header_is_not_in_the_header(opener: str, is_in_header: bool) -> None:
+    patterns = {
+        "header": ["<|start|>${_}<|message|>"],
+        "call": [f"{opener}${{name}}<|message|>${{arguments}}</c>"],
+    }
+    (call,) = unspool.FormatFile(name="mine", patterns=patterns).facts.calls
+    assert call.after_header == is_in_header
+
+
+def test_what_a_grammar_writes_where_the_parser_skips() -> None:
+    (reasoning,) = unspool.get_format("inkling").shape.reasoning
+    assert reasoning.author_name
+    assert reasoning.author_name.letters[1:3] == (("A", "Z"), ("a", "z"))
+    notes = [content.note for content in unspool.get_format("cohere_command4").shape.contents if content.note]
+    assert [(note.letters[0], note.most) for note in notes] == [(("0", "9"), 40)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal as OneOf
 
-from unspool._core import Edge, FormatFacts, FormShape, FreeTextWords, Shape, TextShape
+from unspool._core import Edge, FormatFacts, FormShape, FreeTextWords, Shape, SkippedText, TextShape
 from unspool.writing.grammar.call_rules import Calls, Unit
 from unspool.writing.grammar.lexicon import Lexicon, apart_from_text, edge, tags_of
 from unspool.writing.rules.free_text import Start
@@ -156,11 +156,11 @@ class Answer:
         return [sequence(opener, choice(*(self._led(unit.opener, unit.rest, None) for unit in units)))]
 
     def _opener(self, reasoning: TextShape) -> Node:
-        if reasoning.author is None:
+        if reasoning.author is None or reasoning.author_name is None:
             opener = edge if self._is_bound else apart_from_text
             return opener(self.lexicon, reasoning.open)
         kind = edge(self.lexicon, reasoning.open, before=False)
-        return sequence(self.lexicon.markup(reasoning.author.literal), _AUTHOR, kind)
+        return sequence(self.lexicon.markup(reasoning.author.literal), _skipped(reasoning.author_name), kind)
 
     def _text_to(self, closer: Edge) -> Node:
         """Text up to and including its closer, and the white space after it."""
@@ -220,15 +220,15 @@ class Answer:
         for content in self.shape.contents:
             if content.is_inline:
                 rest = [self._text_to(content.close)]
-                if content.note_close is not None:
-                    rest += [_NOTE, self.lexicon.markup(content.note_close.literal)]
+                if content.note is not None and content.note_close is not None:
+                    rest += [_skipped(content.note), self.lexicon.markup(content.note_close.literal)]
                 made.append(self._led(content.open.rest, sequence(*rest), None))
             elif _is_marked(content):
                 end = self._text_to(content.close)
                 end = optional(end) if self.lexicon.has_tokens else end
-                opener = (
-                    [] if content.author is None else [_AUTHOR, self.lexicon.markup(content.open.literal)]
-                )
+                opener: list[Node] = []
+                if content.author_name is not None:
+                    opener = [_skipped(content.author_name), self.lexicon.markup(content.open.literal)]
                 made.append(self._led(_first_of(content).rest, sequence(*opener, end), None))
         return made
 
@@ -346,8 +346,5 @@ def _in_text(opener: Edge) -> Edge:
     return Edge("\n" + opener.rest.literal) if opener.is_fence else opener.rest
 
 
-_NAME = Chars((("0", "9"), ("A", "Z"), ("a", "z"), ("_", "_"), ("-", "-"), (".", ".")))
-_AUTHOR = optional(Terminal(Repeat(_NAME, 1, 64)))
-_NOTE = optional(
-    Terminal(Repeat(Chars((("0", "9"), (":", ":"), (" ", " "), (",", ","), ("[", "["), ("]", "]"))), 1, 40))
-)
+def _skipped(text: SkippedText) -> Node:
+    return optional(Terminal(Repeat(Chars(text.letters), 1, text.most)))
