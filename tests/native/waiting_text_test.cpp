@@ -2,6 +2,7 @@
 #include "filter/waiting_text.h"
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,11 +28,15 @@ static std::string saved(WaitingText waiting) {
   return out;
 }
 
+// What states that were read refer to.
+static std::vector<std::shared_ptr<const void>> texts;
+
 static WaitingText restored(std::string_view state) {
   WaitingText waiting;
   Archive archive(state);
   waiting.visit(archive);
   archive.end();
+  texts.push_back(archive.texts());
   return waiting;
 }
 
