@@ -88,7 +88,7 @@ ScanResult Arguments::read_held(const Letter& run) {
   Letter next = run;
   if (run.symbol == 0) next.text = run.text.substr(0, max_held_ + 1 - held_.size());
   bool ends = false;
-  const auto found = reader_.calls().put(next, [&](std::string_view piece) {
+  const auto match = reader_.calls().put(next, [&](std::string_view piece) {
     if (closed_at_ == kOpen || ends || is_blank(piece)) return;
     const bool may_end = std::string_view(",}]").find(trim(piece)[0]) != std::string_view::npos;
     ends = may_end && is_paired_;
@@ -96,19 +96,19 @@ ScanResult Arguments::read_held(const Letter& run) {
     if (may_end) likely_end_ = std::min(likely_end_, closed_at_);
     closed_at_ = kOpen;
   });
-  held_.put({next.text.substr(0, found.consumed), next.symbol});
-  read_ += static_cast<std::int64_t>(found.consumed);
+  held_.put({next.text.substr(0, match.consumed), next.symbol});
+  read_ += static_cast<std::int64_t>(match.consumed);
   ScanResult result;
   if (ends) {
     result = end_held(closed_at_);
-  } else if (found.marker != nullptr) {
-    const bool is_quote = static_cast<Role>(found.marker->role) == Role::quote;
+  } else if (match.marker != nullptr) {
+    const bool is_quote = static_cast<Role>(match.marker->role) == Role::quote;
     const bool is_outside = is_quote && !reader_.calls().has_call();
-    closed_at_ = is_outside ? held_.size() - found.text.size() : kOpen;
+    closed_at_ = is_outside ? held_.size() - match.text.size() : kOpen;
     is_paired_ = is_paired_ != is_quote;
   }
   if (held_.size() > max_held_) result = give_up_held();
-  result.consumed = found.consumed;
+  result.consumed = match.consumed;
   return result;
 }
 

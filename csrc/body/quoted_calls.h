@@ -42,14 +42,14 @@ class QuotedCalls {
       look_for_brace(piece);
       on_text(piece);
     };
-    const auto found = run.symbol != 0 ? cursor_.put_token(run.symbol, run.text, read)
+    const auto match = run.symbol != 0 ? cursor_.put_token(run.symbol, run.text, read)
                                        : cursor_.put(run.text, read);
-    if (found.marker == nullptr) return found;
-    const Role role = static_cast<Role>(found.marker->role);
+    if (match.marker == nullptr) return match;
+    const Role role = static_cast<Role>(match.marker->role);
     awaits_brace_ = role == Role::call_open;
     has_opener_ = has_opener_ || awaits_brace_;
     if (role == Role::call_close && depth_ > 0) --depth_;
-    return found;
+    return match;
   }
   /// Reads all of it.
   void follow(const Letter& run) {

@@ -109,11 +109,11 @@ class TagBody : public Body {
   /// one.
   template <typename Release>
   MarkerCursor::Found find_marker(const Letter& letter, Release&& release) {
-    const MarkerCursor::Found found = letter.symbol != 0
+    const MarkerCursor::Found match = letter.symbol != 0
                                           ? cursor_.put_token(letter.symbol, letter.text, release)
                                           : cursor_.put(letter.text, release);
-    if (found.marker != nullptr && found.marker->is_slip) repairs_ |= kMarkup;
-    return found;
+    if (match.marker != nullptr && match.marker->is_slip) repairs_ |= kMarkup;
+    return match;
   }
 
   const CallMarkers& markers_;

@@ -51,17 +51,17 @@ ScanResult ValueReader::put_token(Symbol symbol, std::string_view literal, std::
 ScanResult ValueReader::put_quote_token(Symbol symbol, std::string_view literal) {
   std::string& out = *out_;
   if (in_bare_text()) {
-    const auto found = cursor_.put_token(symbol, literal, [](std::string_view) {});
-    if (found.marker == nullptr) return put(literal, out);
+    const auto match = cursor_.put_token(symbol, literal, [](std::string_view) {});
+    if (match.marker == nullptr) return put(literal, out);
     if (!end_bare()) return {0, ScanStatus::failed};
     return {literal.size(), state_ == State::done ? ScanStatus::done : ScanStatus::more};
   }
   std::string released;
-  const auto found =
+  const auto match =
       cursor_.put_token(symbol, literal, [&](std::string_view text) { released += text; });
   if (state_ == State::marked) write_marked(released);
-  if (is_unsure({literal, symbol}, found)) return {literal.size(), ScanStatus::more};
-  if (found.marker != nullptr) on_quote(0, literal.size());
+  if (is_unsure({literal, symbol}, match)) return {literal.size(), ScanStatus::more};
+  if (match.marker != nullptr) on_quote(0, literal.size());
   if (state_ == State::marked || released.empty()) return {literal.size(), ScanStatus::more};
   if (cursor_.is_idle() && released == literal && wants_value()) {
     return put(literal, out);  // bare text, which may contain any token
@@ -73,17 +73,17 @@ ScanResult ValueReader::put_quote_token(Symbol symbol, std::string_view literal)
 std::size_t ValueReader::put_marked(std::string_view text) {
   const bool is_inside = state_ == State::marked;
   std::string released;
-  const auto found = cursor_.put(text, [&](std::string_view piece) {
+  const auto match = cursor_.put(text, [&](std::string_view piece) {
     if (is_inside) {
       write_marked(piece);
     } else {
       released += piece;
     }
   });
-  if (is_unsure({text.substr(0, found.consumed)}, found)) return found.consumed;
-  if (found.marker != nullptr) {
-    const std::size_t end = at_ + found.consumed;
-    on_quote(end - found.text.size(), end);
+  if (is_unsure({text.substr(0, match.consumed)}, match)) return match.consumed;
+  if (match.marker != nullptr) {
+    const std::size_t end = at_ + match.consumed;
+    on_quote(end - match.text.size(), end);
   } else if (!released.empty()) {  // not a quote: a word that begins like one
     cursor_.flush([&](std::string_view piece) { released += piece; });
     to() += std::exchange(pending_, {});
@@ -92,28 +92,28 @@ std::size_t ValueReader::put_marked(std::string_view text) {
     word_ = released;
     if (!is_key_) become_bare_string();
   }
-  return found.consumed;
+  return match.consumed;
 }
 
 // Bare text without marker quotes. If repairs are on, a marker quote ends it.
 ValueReader::Step ValueReader::put_bare(std::size_t& i) {
   std::string released;
-  const auto found =
+  const auto match =
       cursor_.put(in_.substr(i, 1), [&](std::string_view piece) { released += piece; });
-  const bool is_read = cursor_.is_idle() && found.marker == nullptr;
+  const bool is_read = cursor_.is_idle() && match.marker == nullptr;
   if (is_read) released.pop_back();  // the current byte is not part of a marker
   // Those before the current byte, or before what may be a quote.
-  const std::size_t held = found.marker != nullptr ? found.text.size() : cursor_.held().size();
+  const std::size_t held = match.marker != nullptr ? match.text.size() : cursor_.held().size();
   at_ = (is_read ? i : i + 1 - held) - released.size();
   for (const char byte : released) {
     step(byte);
     ++at_;
   }
-  if (found.marker != nullptr && !end_bare()) {
-    (in_word() ? word_ : pending_) += found.text.substr(0, found.text.size() - 1);
+  if (match.marker != nullptr && !end_bare()) {
+    (in_word() ? word_ : pending_) += match.text.substr(0, match.text.size() - 1);
     return Step::failed;
   }
-  if (!is_read) i += found.consumed;
+  if (!is_read) i += match.consumed;
   return Step::again;
 }
 
@@ -152,11 +152,11 @@ void ValueReader::on_quote(std::size_t begin, std::size_t end) {
 }
 
 // Whether a quote inside a string may be a part of a call that the string quotes.
-bool ValueReader::is_unsure(const Letter& read, const MarkerCursor::Found& found) {
+bool ValueReader::is_unsure(const Letter& read, const MarkerCursor::Found& match) {
   if (!follows_calls_ || is_key_ || state_ != State::marked) return false;
   calls_->follow(read);
-  if (found.marker == nullptr || !calls_->has_opener()) return false;
-  unsure_quote_ = found.text;
+  if (match.marker == nullptr || !calls_->has_opener()) return false;
+  unsure_quote_ = match.text;
   return true;
 }
 

@@ -244,7 +244,7 @@ class ValueReader {
   Step read_after_closer(char byte);
   Step end_argument();
   Step keep_quote();
-  static Beginning continue_beginning(Beginning found, char byte);
+  static Beginning continue_beginning(Beginning beginning, char byte);
   Beginning beginning_after(std::string_view text) const;
   Step read_triple_close(char byte);
   Step read_escape(char byte);
@@ -278,7 +278,7 @@ class ValueReader {
   bool end_bare();
   void on_quote(std::size_t begin, std::size_t end);
   void write_marked(std::string_view text);
-  bool is_unsure(const Letter& read, const MarkerCursor::Found& found);
+  bool is_unsure(const Letter& read, const MarkerCursor::Found& match);
   ScanResult put_quote_token(Symbol symbol, std::string_view literal);
 
   // Strings between delimiters

@@ -92,28 +92,28 @@ ValueReader::Step ValueReader::read_quote_open(char byte) {
 }
 
 // How much of `(name=` or `, name=` has been read after this byte.
-ValueReader::Beginning ValueReader::continue_beginning(Beginning found, char byte) {
+ValueReader::Beginning ValueReader::continue_beginning(Beginning beginning, char byte) {
   if (byte == '(' || byte == ',') return Beginning::comma;
-  const bool is_first = found == Beginning::comma;
-  if (is_first && is_space(byte)) return found;
-  if (is_first ? begins_name(byte) : found == Beginning::name && continues_name(byte)) {
+  const bool is_first = beginning == Beginning::comma;
+  if (is_first && is_space(byte)) return beginning;
+  if (is_first ? begins_name(byte) : beginning == Beginning::name && continues_name(byte)) {
     return Beginning::name;
   }
-  return found == Beginning::name && byte == '=' ? Beginning::equals : Beginning::none;
+  return beginning == Beginning::name && byte == '=' ? Beginning::equals : Beginning::none;
 }
 
 // The same at the end of the string so far and this text.
 ValueReader::Beginning ValueReader::beginning_after(std::string_view text) const {
-  Beginning found = beginning_;
+  Beginning beginning = beginning_;
   if (const std::size_t last = text.find_last_of("(,"); last != std::string_view::npos) {
-    found = Beginning::comma;
+    beginning = Beginning::comma;
     text.remove_prefix(last + 1);
   }
   for (const char byte : text) {
-    if (found == Beginning::none) break;
-    found = continue_beginning(found, byte);
+    if (beginning == Beginning::none) break;
+    beginning = continue_beginning(beginning, byte);
   }
-  return found;
+  return beginning;
 }
 
 ValueReader::Step ValueReader::read_after_quote(char byte) {

@@ -105,18 +105,18 @@ std::size_t XmlParameters::read_some(const Letter& run) {
     pass(size);
     if (size > 0 || state_ == State::json) return size;
   }
-  const MarkerCursor::Found found = look(run);
+  const MarkerCursor::Found match = look(run);
   switch (state_) {
-    case State::parameter: read_between(found); break;
-    case State::key: read_key(found); break;
-    case State::after_tag: read_after_tag(found); break;
-    case State::next_key: read_next_key(found); break;
-    case State::key_end: read_key_end(found); break;
-    case State::next_call: read_next_call(found); break;
-    case State::call_name: read_call_name(found); break;
+    case State::parameter: read_between(match); break;
+    case State::key: read_key(match); break;
+    case State::after_tag: read_after_tag(match); break;
+    case State::next_key: read_next_key(match); break;
+    case State::key_end: read_key_end(match); break;
+    case State::next_call: read_next_call(match); break;
+    case State::call_name: read_call_name(match); break;
     default: break;
   }
-  return found.consumed;
+  return match.consumed;
 }
 
 // Reads white space around tags, or plain bytes of a name, which need no marker search.
@@ -154,16 +154,16 @@ std::size_t XmlParameters::read_plain_name(std::string_view text) {
 MarkerCursor::Found XmlParameters::look(const Letter& run) {
   released_.clear();
   const auto release = [this](std::string_view piece) { released_ += piece; };
-  const auto found = run.symbol != 0 ? cursor_.put_token(run.symbol, run.text, release)
+  const auto match = run.symbol != 0 ? cursor_.put_token(run.symbol, run.text, release)
                                      : cursor_.put_some(run.text, release);
-  if (found.marker != nullptr && found.marker->is_slip) repairs_ |= kMarkup;
-  tail_.put({run.text.substr(0, found.consumed), run.symbol});
-  pass(found.consumed);
-  return found;
+  if (match.marker != nullptr && match.marker->is_slip) repairs_ |= kMarkup;
+  tail_.put({run.text.substr(0, match.consumed), run.symbol});
+  pass(match.consumed);
+  return match;
 }
 
-void XmlParameters::read_between(const MarkerCursor::Found& found) {
-  if (slot_.is_keyless) return read_only_value(found);
+void XmlParameters::read_between(const MarkerCursor::Found& match) {
+  if (slot_.is_keyless) return read_only_value(match);
   if (!released_.empty() && slot_.open.is_empty() && written_ != Written::json) {
     // Nothing but its line opens a parameter.
     const Letters line = std::exchange(tail_, {});
@@ -171,11 +171,11 @@ void XmlParameters::read_between(const MarkerCursor::Found& found) {
     return read_again(line);
   }
   if (!released_.empty()) return fail("text stands between the parameters");
-  if (found.marker != nullptr) on_marker_between(found);
+  if (match.marker != nullptr) on_marker_between(match);
 }
 
-void XmlParameters::on_marker_between(const MarkerCursor::Found& found) {
-  switch (static_cast<Role>(found.marker->role)) {
+void XmlParameters::on_marker_between(const MarkerCursor::Found& match) {
+  switch (static_cast<Role>(match.marker->role)) {
     case Role::parameter_open:
       if (written_ == Written::json) return fail("a parameter follows the call's JSON");
       return open_parameter();
@@ -188,7 +188,7 @@ void XmlParameters::on_marker_between(const MarkerCursor::Found& found) {
       is_wrapped_ = false;
       return tail_.clear();
     case Role::section_close: closed_section_ = true; [[fallthrough]];
-    case Role::body_close: tail_.clear(); return end_call(found.text);
+    case Role::body_close: tail_.clear(); return end_call(match.text);
     case Role::ignore: return tail_.clear();
     case Role::value_close: return fail("a closing tag closes nothing");
     case Role::key_end:
@@ -258,12 +258,12 @@ void XmlParameters::open_parameter() {
 }
 
 // Only white space up to the call's closer: there are no arguments.
-void XmlParameters::read_only_value(const MarkerCursor::Found& found) {
+void XmlParameters::read_only_value(const MarkerCursor::Found& match) {
   const bool is_text = !is_blank(released_) || tail_.size() > kMaxSpace;
-  if (found.marker == nullptr && !is_text) return;
-  if (!is_text && static_cast<Role>(found.marker->role) == Role::body_close) {
+  if (match.marker == nullptr && !is_text) return;
+  if (!is_text && static_cast<Role>(match.marker->role) == Role::body_close) {
     tail_.clear();
-    return end_call(found.text);
+    return end_call(match.text);
   }
   const Letters value = std::exchange(tail_, {});
   open_only_parameter(value.size());
@@ -281,7 +281,7 @@ void XmlParameters::open_only_parameter(std::size_t behind) {
   begin_value(behind);
 }
 
-void XmlParameters::read_key(const MarkerCursor::Found& found) {
+void XmlParameters::read_key(const MarkerCursor::Found& match) {
   switch (add_to_key(released_)) {
     case KeyFit::fits: break;
     case KeyFit::text_after:
@@ -293,8 +293,8 @@ void XmlParameters::read_key(const MarkerCursor::Found& found) {
     case KeyFit::broken: return fail("a parameter's name holds markup");
   }
   const bool is_broken = slot_.key_end.empty() && is_broken_key();
-  const bool is_marker = found.marker != nullptr;
-  if (is_broken || (is_marker && static_cast<Role>(found.marker->role) != Role::value_begin)) {
+  const bool is_marker = match.marker != nullptr;
+  if (is_broken || (is_marker && static_cast<Role>(match.marker->role) != Role::value_begin)) {
     return fail("a parameter's name holds markup");
   }
   if (is_marker && take_key()) begin_value();
@@ -537,9 +537,9 @@ void XmlParameters::visit(Archive& archive) {
   archive(is_wrapped_);
   // Linked first: it has marks to read.
   archive.part(inner_, [this] {
-    auto made = std::make_unique<JsonInString>();
-    made->link(marks_);
-    return made;
+    auto inner = std::make_unique<JsonInString>();
+    inner->link(marks_);
+    return inner;
   });
   archive(holds_tag_, holds_closer_, is_unopened_, forbids_text_, has_text_, end_, slip_, tail_,
           tail_tag_, tail_end_, tail_count_);

@@ -75,23 +75,23 @@ class XmlParameters final : public TagBody {
   bool is_done() const override { return state_ == State::done; }
   std::size_t read_plain(std::string_view text);
   std::size_t read_plain_name(std::string_view text);
-  void read_between(const MarkerCursor::Found& found);
-  void read_key(const MarkerCursor::Found& found);
-  void read_after_tag(const MarkerCursor::Found& found);
-  void read_next_key(const MarkerCursor::Found& found);
+  void read_between(const MarkerCursor::Found& match);
+  void read_key(const MarkerCursor::Found& match);
+  void read_after_tag(const MarkerCursor::Found& match);
+  void read_next_key(const MarkerCursor::Found& match);
   void read_next_line();
-  void read_key_end(const MarkerCursor::Found& found);
-  void read_next_call(const MarkerCursor::Found& found);
-  void read_call_name(const MarkerCursor::Found& found);
+  void read_key_end(const MarkerCursor::Found& match);
+  void read_next_call(const MarkerCursor::Found& match);
+  void read_call_name(const MarkerCursor::Found& match);
   std::size_t read_value(const Letter& run);
   std::size_t read_quoted(const Letter& run);
   std::size_t read_json(std::string_view text);
   ScanResult read_encoded(std::string_view text);
   MarkerCursor::Found look(const Letter& run);
 
-  void on_tag(const MarkerCursor::Found& found);
-  void on_token(const MarkerCursor::Found& found);
-  void on_quoted(const MarkerCursor::Found& found);
+  void on_tag(const MarkerCursor::Found& match);
+  void on_token(const MarkerCursor::Found& match);
+  void on_quoted(const MarkerCursor::Found& match);
   void on_quoted_in_only_value(Role role, std::size_t at);
   void note(Role role, std::size_t at);
   /// The same, if it is certain that the markup is text.
@@ -108,25 +108,25 @@ class XmlParameters final : public TagBody {
   void end_quoted(std::size_t at);
   void give_up_quoted();
   void give_up(const char* problem);
-  void hold_tag(const MarkerCursor::Found& found, State state);
+  void hold_tag(const MarkerCursor::Found& match, State state);
   void fail_at(const char* problem);
   /// Whether the schema wants the value to be of another type than text.
   bool refuses_text() const { return forbids_text_ && !value_.takes_text(); }
-  void take_as_text(const MarkerCursor::Found& found);
+  void take_as_text(const MarkerCursor::Found& match);
   std::size_t hold_space(std::string_view space);
-  void on_opener_in_value(const MarkerCursor::Found& found);
-  void on_call_in_value(const MarkerCursor::Found& found);
-  void on_closer_in_value(const MarkerCursor::Found& found, Role role);
-  void on_closer_of_only_value(const MarkerCursor::Found& found);
-  void on_marker_between(const MarkerCursor::Found& found);
-  void on_marker_after_tag(const MarkerCursor::Found& found);
+  void on_opener_in_value(const MarkerCursor::Found& match);
+  void on_call_in_value(const MarkerCursor::Found& match);
+  void on_closer_in_value(const MarkerCursor::Found& match, Role role);
+  void on_closer_of_only_value(const MarkerCursor::Found& match);
+  void on_marker_between(const MarkerCursor::Found& match);
+  void on_marker_after_tag(const MarkerCursor::Found& match);
   void on_wrapper_close();
   void on_call_closer_after_value(std::string_view closer);
   void on_section_closer_after_tag(std::string_view closer);
   void note_closer(std::string_view closer);
   void continue_after_value(Role role);
   void open_parameter();
-  void read_only_value(const MarkerCursor::Found& found);
+  void read_only_value(const MarkerCursor::Found& match);
   void open_only_parameter(std::size_t behind);
   /// Whether the held tag may end the value: of one that contains a tag, only its own closer can.
   bool may_end_value() const {

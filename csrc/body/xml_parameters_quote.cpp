@@ -38,19 +38,19 @@ std::size_t XmlParameters::read_quoted(const Letter& run) {
   // Up to the limit, whatever the chunks, and not amid a character.
   const std::size_t room = max_held_ + 1 - std::min(tail_.size(), max_held_);
   const Letter letter{run.symbol != 0 ? run.text : first_bytes(run.text, room), run.symbol};
-  const auto found = find_marker(letter, [this](std::string_view piece) {
+  const auto match = find_marker(letter, [this](std::string_view piece) {
     if (!is_blank(piece)) quoted_.put_text();
   });
-  tail_.put({letter.text.substr(0, found.consumed), letter.symbol});
-  pass(found.consumed);
-  if (found.marker != nullptr) on_quoted(found);
+  tail_.put({letter.text.substr(0, match.consumed), letter.symbol});
+  pass(match.consumed);
+  if (match.marker != nullptr) on_quoted(match);
   if (state_ == State::quoted && tail_.size() > max_held_) give_up_quoted();
-  return found.consumed;
+  return match.consumed;
 }
 
-void XmlParameters::on_quoted(const MarkerCursor::Found& found) {
-  const Role role = static_cast<Role>(found.marker->role);
-  const std::size_t at = tail_.size() - found.text.size();
+void XmlParameters::on_quoted(const MarkerCursor::Found& match) {
+  const Role role = static_cast<Role>(match.marker->role);
+  const std::size_t at = tail_.size() - match.text.size();
   if (slot_.is_keyless) return on_quoted_in_only_value(role, at);
   const bool goes_on = role == Role::parameter_open || role == Role::body_close ||
                        (role == Role::json_close && is_wrapped_);

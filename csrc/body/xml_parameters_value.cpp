@@ -24,30 +24,30 @@ bool any_tag(const MarkerTexts& tags, Test&& test) {
 
 // Where one of the tags may begin in the text; else its size.
 std::size_t find_begin(std::string_view text, const MarkerTexts& tags) {
-  std::size_t found = text.size();
+  std::size_t begin = text.size();
   for (const std::string& tag : tags.texts) {
-    if (!trim(tag).empty()) found = std::min(found, text.find(trim(tag).substr(0, 1)));
+    if (!trim(tag).empty()) begin = std::min(begin, text.find(trim(tag).substr(0, 1)));
   }
-  return found;
+  return begin;
 }
 
 }  // namespace
 
 // Text up to a tag, or a token.
 std::size_t XmlParameters::read_value(const Letter& run) {
-  const auto found = find_marker(run, [this](std::string_view piece) { value_text(piece); });
-  pass(found.consumed);
+  const auto match = find_marker(run, [this](std::string_view piece) { value_text(piece); });
+  pass(match.consumed);
   // The cursor holds text without its tokens; this copy has them too.
-  is_token_ = run.symbol != 0 && trim(found.text) == trim(run.text);
-  held_.follow({run.text.substr(0, found.consumed), run.symbol},
-               found.marker != nullptr ? found.text : cursor_.held());
+  is_token_ = run.symbol != 0 && trim(match.text) == trim(run.text);
+  held_.follow({run.text.substr(0, match.consumed), run.symbol},
+               match.marker != nullptr ? match.text : cursor_.held());
   if (has_failed()) {
     unread_.put(held_);
-  } else if (found.marker != nullptr) {
-    on_tag(found);
+  } else if (match.marker != nullptr) {
+    on_tag(match);
     if (cursor_.is_idle()) held_.clear();
   }
-  return found.consumed;
+  return match.consumed;
 }
 
 BodyRest XmlParameters::rest() const {
@@ -175,64 +175,64 @@ void XmlParameters::write_wrapper() {
 }
 
 // A tag in a value: it ends the value if the text after it proves that.
-void XmlParameters::on_tag(const MarkerCursor::Found& found) {
-  const Role role = static_cast<Role>(found.marker->role);
-  if (slot_.is_keyless) return on_closer_of_only_value(found);
+void XmlParameters::on_tag(const MarkerCursor::Found& match) {
+  const Role role = static_cast<Role>(match.marker->role);
+  if (slot_.is_keyless) return on_closer_of_only_value(match);
   if (role == Role::value_begin && !has_text_ && slip_.empty()) {  // written twice, or quoted
     tail_.put(held_);
     if (may_be_quoted()) return;
     tail_.clear();
     repairs_ |= kMarkup;
-    return value_.leave_out(found.text);
+    return value_.leave_out(match.text);
   }
   if (role == Role::key_end && is_token_ && !has_text_) {
     tail_.put(held_);
     return fail("a parameter's name does not end");
   }
-  if (is_token_) return on_token(found);
+  if (is_token_) return on_token(match);
   switch (role) {
-    case Role::parameter_open: return on_opener_in_value(found);
-    case Role::call_open: return on_call_in_value(found);
-    case Role::key_end: return hold_tag(found, State::key_end);
+    case Role::parameter_open: return on_opener_in_value(match);
+    case Role::call_open: return on_call_in_value(match);
+    case Role::key_end: return hold_tag(match, State::key_end);
     case Role::section_close:
-      if (mends_ && !refuses_text()) return on_closer_in_value(found, role);
+      if (mends_ && !refuses_text()) return on_closer_in_value(match, role);
       [[fallthrough]];
     case Role::section_open:
     case Role::bare_tag:
-    case Role::json_open: return take_as_text(found);
+    case Role::json_open: return take_as_text(match);
     case Role::value_begin:
-      if (!is_unopened_ && (!holds_tag_ || !slot_.key_end.empty())) return take_as_text(found);
+      if (!is_unopened_ && (!holds_tag_ || !slot_.key_end.empty())) return take_as_text(match);
       tail_.put(held_);
       return is_unopened_ ? fail("text stands between a parameter's name and its value")
                           : miss_opener();
-    default: return on_closer_in_value(found, role);
+    default: return on_closer_in_value(match, role);
   }
 }
 
 // A marker that came as its token is text only if the value's own closer follows: a model writes a
 // quoted marker as its token too, but damaged output has more of them.
-void XmlParameters::on_token(const MarkerCursor::Found& found) {
-  const Role role = static_cast<Role>(found.marker->role);
+void XmlParameters::on_token(const MarkerCursor::Found& match) {
+  const Role role = static_cast<Role>(match.marker->role);
   switch (role) {
-    case Role::parameter_open: return hold_tag(found, State::next_key);
-    case Role::bare_tag: return take_as_text(found);
+    case Role::parameter_open: return hold_tag(match, State::next_key);
+    case Role::bare_tag: return take_as_text(match);
     case Role::section_open:
     case Role::call_open: return fail_at("the call is not closed");
     case Role::key_end:
     case Role::json_open:
     case Role::value_begin: return fail_at("a parameter is not closed");
-    default: return on_closer_in_value(found, role);
+    default: return on_closer_in_value(match, role);
   }
 }
 
-void XmlParameters::on_closer_in_value(const MarkerCursor::Found& found, Role role) {
-  hold_tag(found, State::after_tag);
+void XmlParameters::on_closer_in_value(const MarkerCursor::Found& match, Role role) {
+  hold_tag(match, State::after_tag);
   const bool closes_call = role == Role::body_close;
   closes_ = role == Role::value_close ? Closes::value
             : closes_call             ? Closes::call
                                       : Closes::nothing;
   closed_section_ = role == Role::section_close;
-  closer_ = closes_call || closed_section_ ? found.text : std::string_view{};
+  closer_ = closes_call || closed_section_ ? match.text : std::string_view{};
 }
 
 void XmlParameters::fail_at(const char* problem) {
@@ -241,35 +241,35 @@ void XmlParameters::fail_at(const char* problem) {
 }
 
 // A marker is text, except in a value that refuses it.
-void XmlParameters::take_as_text(const MarkerCursor::Found& found) {
+void XmlParameters::take_as_text(const MarkerCursor::Found& match) {
   if (refuses_text()) {
     unread_.put(value_.take_held());
     return fail_at(kNoText);
   }
-  const Role role = static_cast<Role>(found.marker->role);
+  const Role role = static_cast<Role>(match.marker->role);
   holds_tag_ = holds_tag_ || role == Role::json_open;
   note_text(role);
-  value_text(found.text);
+  value_text(match.text);
 }
 
 // Only the call's closer ends its only value. If it needs a line of its own, one within a line is
 // text. A value that contains another call's opener in this way may be two calls.
-void XmlParameters::on_closer_of_only_value(const MarkerCursor::Found& found) {
+void XmlParameters::on_closer_of_only_value(const MarkerCursor::Found& match) {
   const bool counts =
-      !trims_line_breaks(slot_.trim) || value_.is_at_line_start() || found.text.starts_with('\n');
-  const Role role = static_cast<Role>(found.marker->role);
+      !trims_line_breaks(slot_.trim) || value_.is_at_line_start() || match.text.starts_with('\n');
+  const Role role = static_cast<Role>(match.marker->role);
   holds_tag_ = holds_tag_ || (counts && role == Role::call_open);
   if (counts && role == Role::call_open) quoted_.open(QuotedText::Part::call);
-  if (!counts || role != Role::body_close) return value_text(found.text);
+  if (!counts || role != Role::body_close) return value_text(match.text);
   if (holds_tag_) return fail_at("the call is not closed");
-  closer_ = found.text;
-  if (finish_value()) end_call(found.text);
+  closer_ = match.text;
+  if (finish_value()) end_call(match.text);
 }
 
-void XmlParameters::hold_tag(const MarkerCursor::Found& found, State state) {
+void XmlParameters::hold_tag(const MarkerCursor::Found& match, State state) {
   tail_.clear();
   tail_.put(held_);
-  tag_role_ = static_cast<Role>(found.marker->role);
+  tag_role_ = static_cast<Role>(match.marker->role);
   tag_is_token_ = is_token_;
   is_amid_line_ = is_mention_ = is_closed_twice_ = false;
   tail_tag_ = tail_end_ = tail_.size();
@@ -280,30 +280,30 @@ void XmlParameters::hold_tag(const MarkerCursor::Found& found, State state) {
 }
 
 // Within a line it opens only after a closing tag, and with a key of the schema.
-void XmlParameters::on_opener_in_value(const MarkerCursor::Found& found) {
-  if (slot_.ends_lines() && !refuses_text()) return value_text(found.text);  // on the value's line
+void XmlParameters::on_opener_in_value(const MarkerCursor::Found& match) {
+  if (slot_.ends_lines() && !refuses_text()) return value_text(match.text);  // on the value's line
   if (ends_with_slip()) return fail_at(kMisspelled);
   const bool begins_line =
       !trims_line_breaks(slot_.trim) || (slip_.empty() && value_.is_at_line_start());
-  hold_tag(found, State::next_key);
+  hold_tag(match, State::next_key);
   is_amid_line_ = !begins_line;
   is_mention_ = !begins_line && !holds_closer_ && !is_slip();
 }
 
 // Whether a call begins here is known after its name.
-void XmlParameters::on_call_in_value(const MarkerCursor::Found& found) {
+void XmlParameters::on_call_in_value(const MarkerCursor::Found& match) {
   if (ends_with_slip()) return fail_at("the call is not closed");
-  hold_tag(found, State::next_call);
+  hold_tag(match, State::next_call);
 }
 
 // A value contains a closing tag and text after it. If the end of a name and a value's opener
 // follow, a parameter's opener is missing.
-void XmlParameters::read_key_end(const MarkerCursor::Found& found) {
+void XmlParameters::read_key_end(const MarkerCursor::Found& match) {
   tail_count_ += released_.size();
   const bool is_text = slot_.types.empty() && !is_blank(released_);
   if (is_text || tail_count_ > kMaxTailCount) return take_tag_as_text();
-  if (found.marker == nullptr) return;
-  if (static_cast<Role>(found.marker->role) != Role::value_begin) return take_tag_as_text();
+  if (match.marker == nullptr) return;
+  if (static_cast<Role>(match.marker->role) != Role::value_begin) return take_tag_as_text();
   miss_opener();
 }
 
@@ -317,12 +317,12 @@ void XmlParameters::miss_opener() {
 
 // A value contains the opener of a call. If a whole call of a known tool begins, or of any tool
 // after a closing tag, this call's end is missing or was not recognized.
-void XmlParameters::read_next_call(const MarkerCursor::Found& found) {
+void XmlParameters::read_next_call(const MarkerCursor::Found& match) {
   key_ += released_;
   const bool is_broken = released_.find_first_of("<\n") != std::string::npos;
   if (is_broken || key_.size() > kMaxTailCount) return take_tag_as_text();
-  if (found.marker == nullptr) return;
-  const Role role = static_cast<Role>(found.marker->role);
+  if (match.marker == nullptr) return;
+  const Role role = static_cast<Role>(match.marker->role);
   const std::string_view name = trim(key_);
   const bool is_name = !name.empty() && name.find_first_of(kSpace) == std::string_view::npos;
   if (!is_name || (role != Role::name_close && role != Role::call_close)) {
@@ -331,23 +331,23 @@ void XmlParameters::read_next_call(const MarkerCursor::Found& found) {
   const bool is_known = tools_ != nullptr && tools_->find(name) != nullptr;
   if (!holds_tag_ && !is_known) return take_opener_as_text();
   const auto& openers = slot_.open.texts;
-  const bool is_opener = std::find(openers.begin(), openers.end(), found.text) != openers.end();
+  const bool is_opener = std::find(openers.begin(), openers.end(), match.text) != openers.end();
   if (role == Role::call_close || is_opener) return give_up("the call is not closed");
   enter(State::call_name);
 }
 
-void XmlParameters::read_call_name(const MarkerCursor::Found& found) {
+void XmlParameters::read_call_name(const MarkerCursor::Found& match) {
   if (slot_.json_body && released_ == "{") return give_up("the call is not closed");
   if (!released_.empty()) return take_opener_as_text();
-  if (found.marker == nullptr) return;
-  const Role role = static_cast<Role>(found.marker->role);
+  if (match.marker == nullptr) return;
+  const Role role = static_cast<Role>(match.marker->role);
   if (role != Role::parameter_open && role != Role::body_close) return take_opener_as_text();
   give_up("the call is not closed");
 }
 
 // A new parameter ends the value before it, once its whole name has been read. If the schema is
 // known, it must have the parameter.
-void XmlParameters::read_next_key(const MarkerCursor::Found& found) {
+void XmlParameters::read_next_key(const MarkerCursor::Found& match) {
   const KeyFit fit = add_to_key(released_);
   // Its name is whole, and known: the opener was no mention, whatever follows.
   if (fit == KeyFit::text_after && !is_mention_ && names_parameter()) {
@@ -359,8 +359,8 @@ void XmlParameters::read_next_key(const MarkerCursor::Found& found) {
   if (is_broken && !is_amid_line_ && !slot_.open.is_empty() && names_parameter())
     return fail("a parameter's name does not end");
   if (is_broken) return take_tag_as_text();
-  if (found.marker == nullptr) return;
-  if (static_cast<Role>(found.marker->role) != Role::value_begin) return take_tag_as_text();
+  if (match.marker == nullptr) return;
+  if (static_cast<Role>(match.marker->role) != Role::value_begin) return take_tag_as_text();
   if (is_mention_) return take_opener_as_text();
   if (!is_next_name()) {
     if (slot_.open.is_empty()) return take_tag_as_text();
@@ -406,14 +406,14 @@ std::size_t XmlParameters::hold_space(std::string_view space) {
   return space.size();
 }
 
-void XmlParameters::read_after_tag(const MarkerCursor::Found& found) {
+void XmlParameters::read_after_tag(const MarkerCursor::Found& match) {
   if (!released_.empty() && slot_.open.is_empty() && closes_ == Closes::value && !closed_section_)
     return read_next_line();
   if (!released_.empty()) {
     // The call's closer directly before the section's ends the value; otherwise text continues it.
     return closes_ == Closes::call && closed_section_ ? end_call_after_tag() : take_tag_as_text();
   }
-  if (found.marker != nullptr) on_marker_after_tag(found);
+  if (match.marker != nullptr) on_marker_after_tag(match);
 }
 
 // The line after a value's last one: the next parameter, or more of the value.
@@ -427,9 +427,9 @@ void XmlParameters::read_next_line() {
 }
 
 // A second marker may decide about the first one. If it does not, it is held too.
-void XmlParameters::on_marker_after_tag(const MarkerCursor::Found& found) {
+void XmlParameters::on_marker_after_tag(const MarkerCursor::Found& match) {
   tail_count_ += kMarkerCount;
-  const Role role = static_cast<Role>(found.marker->role);
+  const Role role = static_cast<Role>(match.marker->role);
   switch (role) {
     case Role::parameter_open:
     case Role::json_open: return continue_after_value(role);
@@ -441,9 +441,9 @@ void XmlParameters::on_marker_after_tag(const MarkerCursor::Found& found) {
       tail_end_ = tail_.size();
       break;
     case Role::body_close:
-      if (closes_ == Closes::value) return on_call_closer_after_value(found.text);
+      if (closes_ == Closes::value) return on_call_closer_after_value(match.text);
       break;
-    case Role::section_close: on_section_closer_after_tag(found.text); break;
+    case Role::section_close: on_section_closer_after_tag(match.text); break;
     case Role::ignore: break;
     case Role::key_end:
     case Role::value_begin:

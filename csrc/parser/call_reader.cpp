@@ -470,14 +470,15 @@ MarkerCursor::Found CallReader::find_reasoning_closer(const Letter& run) {
   // Also before the call is certain: that may come within the text.
   if (at_.reasoning_is_cut && cursor != nullptr) {
     const auto drop = [](std::string_view) {};
-    MarkerCursor::Found found{nullptr, 0, {}};
-    while (found.consumed < run.text.size()) {
-      const std::string_view text = run.text.substr(found.consumed);
-      const std::size_t before = found.consumed;
-      found = run.symbol == 0 ? cursor->put(text, drop) : cursor->put_token(run.symbol, text, drop);
-      found.consumed += before;
-      if (found.marker == nullptr) break;
-      if (static_cast<Role>(found.marker->role) == Role::reasoning_close) return found;
+    MarkerCursor::Found closer{nullptr, 0, {}};
+    while (closer.consumed < run.text.size()) {
+      const std::string_view text = run.text.substr(closer.consumed);
+      const std::size_t before = closer.consumed;
+      closer =
+          run.symbol == 0 ? cursor->put(text, drop) : cursor->put_token(run.symbol, text, drop);
+      closer.consumed += before;
+      if (closer.marker == nullptr) break;
+      if (static_cast<Role>(closer.marker->role) == Role::reasoning_close) return closer;
     }
   }
   return {nullptr, run.text.size(), {}};

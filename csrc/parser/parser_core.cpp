@@ -338,8 +338,8 @@ void ParserCore::audit_idle(bool of_reasoning) {
   while (labels && !text.empty()) {
     std::size_t first = std::string_view::npos, size = 0;
     for (const std::string& end : program_.ends) {
-      if (const std::size_t found = text.find(end); found < first) {
-        first = found;
+      if (const std::size_t begin = text.find(end); begin < first) {
+        first = begin;
         size = end.size();
       }
     }
@@ -438,18 +438,18 @@ void ParserCore::begin_after_call() {
   trial.follows_call = true;
 }
 
-void ParserCore::begin_trial(const MarkerCursor::Found& found) {
-  const bool quotes = is_quoted(found.text);
-  begin_trial(found.text, found.marker->has_token);
+void ParserCore::begin_trial(const MarkerCursor::Found& match) {
+  const bool quotes = is_quoted(match.text);
+  begin_trial(match.text, match.marker->has_token);
   trial.quotes = trial.is_quoted = quotes;
-  const Role role = static_cast<Role>(found.marker->role);
+  const Role role = static_cast<Role>(match.marker->role);
   trial.opens_section = role == Role::section_open;
   trial.tries_call = role == Role::call_open || trial.opens_section;
   trial.is_word =
       role == Role::call_open &&
-      program().calls[format_->openers()[found.marker->value].front()].start.may_be_text;
+      program().calls[format_->openers()[match.marker->value].front()].start.may_be_text;
   trial.is_amid_line =
-      at.boundary == Boundary::none && at.last_byte != '\n' && found.text[0] != '\n';
+      at.boundary == Boundary::none && at.last_byte != '\n' && match.text[0] != '\n';
 }
 
 void ParserCore::begin_trial(std::string_view marker, bool is_token) {

@@ -58,9 +58,9 @@ class ParserCore {
   /// The kind of the current or the last call.
   const CallRegion& call() const { return program().calls[at.call]; }
   /// The markup that a marker opens; null for other markers.
-  const MarkupRegion* markup_of(const MarkerCursor::Found& found) const {
-    const bool opens = static_cast<Role>(found.marker->role) == Role::markup_open;
-    return opens ? &program().markup[found.marker->value] : nullptr;
+  const MarkupRegion* markup_of(const MarkerCursor::Found& match) const {
+    const bool opens = static_cast<Role>(match.marker->role) == Role::markup_open;
+    return opens ? &program().markup[match.marker->value] : nullptr;
   }
   const ParserOptions& options() const { return options_; }
   /// The request's tools; null if they are unknown.
@@ -228,7 +228,7 @@ class ParserCore {
   /// Whether a call that begins with this marker is quoted.
   bool is_quoted(std::string_view marker) const { return quotes_before(marker).is_quoting(); }
   bool is_in_code(std::string_view marker) const { return quotes_before(marker).is_in_code(); }
-  void begin_trial(const MarkerCursor::Found& found);
+  void begin_trial(const MarkerCursor::Found& match);
   /// Begins a trial of a quoted call without an opener; `begun` is what has been read of it.
   void begin_quote(std::string_view begun);
   /// Begins a trial of the text after a call that ended the reasoning.

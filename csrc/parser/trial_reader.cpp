@@ -330,13 +330,13 @@ std::size_t TrialReader::find_closer_in_call() {
     if (piece.symbol == Trial::kSpecial || piece.end <= trial.call_at) continue;
     for (std::size_t at = piece.begin; at < piece.end;) {
       const std::string_view text = trial.input().substr(at, piece.end - at);
-      const MarkerCursor::Found found = piece.symbol == Trial::kText
-                                            ? cursor.put(text, drop)
-                                            : cursor.put_token(piece.symbol, text, drop);
-      at += found.consumed;
-      if (found.marker == nullptr) continue;
-      if (static_cast<Role>(found.marker->role) != Role::reasoning_close) continue;
-      trial.closer() = found;
+      const MarkerCursor::Found closer = piece.symbol == Trial::kText
+                                             ? cursor.put(text, drop)
+                                             : cursor.put_token(piece.symbol, text, drop);
+      at += closer.consumed;
+      if (closer.marker == nullptr) continue;
+      if (static_cast<Role>(closer.marker->role) != Role::reasoning_close) continue;
+      trial.closer() = closer;
       return at;
     }
   }
