@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import unspool
+from unspool.core.schema.schema import ListOf, Named, OneOf, Schema, Text
 from unspool.errors import ArgumentError
 from unspool.writing.engines.large_stack import on_large_stack
 from unspool.writing.grammar.json_answer import json_grammar
@@ -156,18 +157,14 @@ def test_a_large_stack() -> None:
 
 
 def test_unions_that_lead_to_one_another_are_walked_once() -> None:
-    definitions: dict[str, Any] = {
-        "d25": {"type": "string"},
-        "e25": {"type": "array", "items": {"$ref": "#/$defs/d0"}},
-    }
+    definitions: dict[str, Schema] = {"d25": Text(), "e25": ListOf(others=Named("d0"))}
     for level in range(25):
-        both = [{"$ref": f"#/$defs/d{level + 1}"}, {"$ref": f"#/$defs/e{level + 1}"}]
-        definitions |= {f"d{level}": {"anyOf": both}, f"e{level}": {"anyOf": both[::-1]}}
-    root = {"$defs": definitions}
-    start = {"$ref": "#/$defs/d0"}
-    assert types_of(start, root) == ("string", "array")  # 33 million ways lead there
-    assert only("string", start, root) == {"type": "string"}
-    assert only("array", start, root) == definitions["e25"]
+        both = (Named(f"d{level + 1}"), Named(f"e{level + 1}"))
+        definitions |= {f"d{level}": OneOf(both), f"e{level}": OneOf(both[::-1])}
+    start = Named("d0")
+    assert types_of(start, definitions) == ("string", "array")  # 33 million ways lead there
+    assert only("string", start, definitions) == Text()
+    assert only("array", start, definitions) == definitions["e25"]
 
 
 @pytest.mark.parametrize("name", ["hermes", "qwen3_coder", "glm47"])

@@ -18,6 +18,7 @@ import unspool
 from hypothesis import HealthCheck, given, settings
 from unspool.core.regular.format_patterns import FORMAT_PATTERNS
 from unspool.core.schema.keywords import KEYWORDS_OF_TYPE
+from unspool.core.schema.schema import Nothing, ObjectOf, OneOf, follow
 from unspool.errors import ArgumentError
 from unspool.writing.schemas.json_schema import normalise_arguments
 from unspool.writing.schemas.schema_types import ANY_TYPE, types_of
@@ -52,13 +53,14 @@ OUTPUTS = {
 def types_written(whole: dict[str, Any]) -> tuple[str, ...]:
     """The types that the grammar writes for the parameter p; none if no value fits it."""
     try:
-        made = normalise_arguments(whole).schema
+        found = normalise_arguments(whole)
     except ArgumentError:
         return ()
-    while "properties" not in made and "anyOf" in made:  # a union of objects
-        made = {**made["anyOf"][0], "$defs": made.get("$defs", {})}
-    value = made.get("properties", {}).get("p")
-    return () if value in (None, False) else types_of(value, made)
+    made = found.schema
+    while isinstance(made, OneOf):  # a union of objects
+        made = follow(made.options[0], found.definitions)
+    value = made.named.get("p", Nothing()) if isinstance(made, ObjectOf) else Nothing()
+    return () if isinstance(value, Nothing) else types_of(value, found.definitions)
 
 
 def read(whole: dict[str, Any], text: str, format: str = "glm47") -> Any:
