@@ -27,7 +27,7 @@ def test_types() -> None:
     assert source(type=["integer", "null"]).types == {"integer", "null"}
     nullable = Part.of({"type": "string", "nullable": True}, "#")
     assert nullable.types == {"string", "null"}
-    assert nullable.without("nullable").types == {"string"}
+    assert nullable.not_null().types == {"string"}
     assert not nullable.adds_null
     assert Part.of({"nullable": True, "allOf": []}, "#").adds_null
 
@@ -108,11 +108,17 @@ def test_a_malformed_keyword_is_named(said: dict[str, Any], group: str, message:
 def test_a_union_is_merged_once() -> None:
     part = Part.of({"anyOf": [{}], "oneOf": [{}, {}], "title": "a"}, "#")
     assert part.union is not None
-    keyword, choices = part.union
-    assert (keyword, len(choices)) == ("anyOf", 1)
-    rest = part.without(keyword)
+    assert (len(part.union.choices), part.union.is_exclusive) == (1, False)
+    rest = part.union.rest
     assert rest.union is not None
-    assert rest.union[0] == "oneOf"
+    assert (len(rest.union.choices), rest.union.is_exclusive) == (2, True)
     assert rest.constrains
-    assert not rest.without("oneOf").constrains
+    assert not rest.union.rest.constrains
     assert rest.key != part.key
+
+
+def test_what_leads_to_others_is_merged_once() -> None:
+    part = Part.of({"$ref": "#/$defs/a", "properties": {}, "allOf": [{}]}, "#")
+    assert part.source.order == ("reference", "keys", "parts")
+    assert part.leads == {"reference", "parts"}
+    assert not part.alone().leads

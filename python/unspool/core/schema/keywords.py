@@ -12,6 +12,7 @@ __all__ = [
     "CHECKED",
     "COMPOSING",
     "DATA",
+    "DEFINITIONS",
     "KEYWORDS_OF_TYPE",
     "LISTING",
     "MAPS",
@@ -59,9 +60,11 @@ CHECKED = {
 #: Meaningless: texts that may be long.
 ANNOTATIONS = frozenset({"description", "title", "$comment", "examples", "default"})
 
+#: They hold schemas that references lead to.
+DEFINITIONS = ("$defs", "definitions")
 #: Their members are schemas, whatever their names.
 MAPS = frozenset(
-    ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies", "schemas")
+    ("properties", "patternProperties", *DEFINITIONS, "dependentSchemas", "dependencies", "schemas")
 )
 #: Their values are data, not schemas.
 DATA = frozenset((*LISTING, "default", "examples", "example"))

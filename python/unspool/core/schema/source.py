@@ -13,16 +13,25 @@ from functools import cached_property
 from typing import Any
 
 from unspool.core.regular.format_patterns import has_pattern
-from unspool.core.schema.keywords import CHECKED, COMPOSING, KEYWORDS_OF_TYPE, LISTING, TYPES, UNIONS
+from unspool.core.schema.keywords import (
+    CHECKED,
+    COMPOSING,
+    DEFINITIONS,
+    KEYWORDS_OF_TYPE,
+    LISTING,
+    NOT_STRICT,
+    TYPES,
+    UNIONS,
+)
 from unspool.core.schema.schema import Bound
 from unspool.core.schema.schema_check import escape_pointer
 from unspool.errors import ArgumentError
 
-__all__ = ["Items", "Keys", "Lengths", "Part", "Range", "Source"]
+__all__ = ["Items", "Keys", "Lengths", "Part", "Range", "Source", "Union"]
 
 _TYPE_OF = {keyword: name for name, keywords in KEYWORDS_OF_TYPE.items() for keyword in keywords}
 _COMPOSING = frozenset(COMPOSING)
-_LEADS = frozenset({"allOf", "$ref"})
+_ORDERED = {"properties": "keys", "allOf": "parts", "$ref": "reference"}
 _NAME_LISTS = frozenset({"const", "minLength", "maxLength", "format", "anyOf", "oneOf", "not"})
 
 
@@ -90,13 +99,18 @@ class Source:
     @cached_property
     def types(self) -> frozenset[str] | None:
         """The types in `type`; None: there is none."""
+        return frozenset(self.type_names) if self.has_type else None
+
+    @cached_property
+    def type_names(self) -> tuple[str, ...]:
+        """The types in `type`, in its order."""
         if not self.has_type:
-            return None
+            return ()
         stated = self._said["type"]
         names = [stated] if isinstance(stated, str) else self._list("type")
         if not names or not all(isinstance(name, str) and name in TYPES for name in names):
             raise self._wrong("type", f"one or several of {', '.join(TYPES)}")
-        return frozenset(names)
+        return tuple(names)
 
     @cached_property
     def listed(self) -> tuple[list[Any], ...]:
@@ -112,21 +126,44 @@ class Source:
         return self._list("enum") if "enum" in self._said else None
 
     @cached_property
-    def reference(self) -> str:
-        reference = self._said["$ref"]
-        if not isinstance(reference, str):
+    def reference(self) -> str | None:
+        reference = self._said.get("$ref")
+        if reference is not None and not isinstance(reference, str):
             raise ArgumentError(f"{self.path}/$ref: a reference is a string; got {reference!r}")
         return reference
 
     @cached_property
     def order(self) -> tuple[str, ...]:
-        """`properties`, `allOf` and `$ref`, in the order of the schema."""
-        return tuple(keyword for keyword in self._said if keyword == "properties" or keyword in _LEADS)
+        """In which order the schema has `properties`, "keys", and what leads to others: "parts", "reference"."""
+        return tuple(_ORDERED[keyword] for keyword in self._said if keyword in _ORDERED)
 
     @cached_property
     def choices(self) -> Mapping[str, list[Part]]:
         """The schemas of `allOf` and of unions, by keyword."""
         return {keyword: self._parts(keyword) for keyword in ("allOf", *UNIONS) if keyword in self._said}
+
+    @property
+    def all_of(self) -> list[Part]:
+        return self.choices.get("allOf", [])
+
+    @property
+    def any_of(self) -> list[Part]:
+        return self.choices.get("anyOf", [])
+
+    @property
+    def one_of(self) -> list[Part]:
+        return self.choices.get("oneOf", [])
+
+    @cached_property
+    def definitions(self) -> list[Part]:
+        return [part for keyword in DEFINITIONS for part in self._map(keyword).values()]
+
+    @property
+    def suggested(self) -> list[Any]:
+        """The values that its author names, those that fit best first."""
+        alone = [self._said[keyword] for keyword in ("const", "default") if keyword in self._said]
+        lists = [self._said.get(keyword) for keyword in ("enum", "examples")]
+        return [*alone, *(value for values in lists if isinstance(values, (list, tuple)) for value in values)]
 
     @cached_property
     def text(self) -> Lengths:
@@ -160,6 +197,25 @@ class Source:
             Lengths(self._count("minItems"), self._count("maxItems")),
             said.get("uniqueItems") not in (None, False),
         )
+
+    @property
+    def has_properties(self) -> bool:
+        return "properties" in self._said
+
+    @property
+    def is_object(self) -> bool:
+        """Whether `type` says only that it is an object."""
+        return self._said.get("type") == "object"
+
+    @property
+    def says_type(self) -> bool:
+        """Whether it says itself, or by a reference or a union, which types its values have."""
+        return any(keyword in self._said for keyword in ("type", "$ref", "anyOf", *LISTING))
+
+    @property
+    def not_strict(self) -> str | None:
+        """The first keyword that strict mode rejects."""
+        return next(filter(self.has, NOT_STRICT), None)
 
     @cached_property
     def keys(self) -> Keys:
@@ -316,10 +372,18 @@ class Part:
         return id(self.source.schema), self.left
 
     @property
-    def union(self) -> tuple[str, list[Part]] | None:
-        """The keyword of its first union, with its choices."""
+    def union(self) -> Union | None:
+        """The first union that is still to be merged."""
         keyword = next(filter(self.left.__contains__, UNIONS), None)
-        return None if keyword is None else (keyword, self.source.choices[keyword])
+        if keyword is None:
+            return None
+        rest = replace(self, left=self.left - {keyword})
+        return Union(self, rest, self.source.choices[keyword], keyword == "oneOf")
+
+    @property
+    def leads(self) -> frozenset[str]:
+        """Which of `Source.order` leads to schemas that are still to be merged."""
+        return frozenset(_ORDERED[keyword] for keyword in self.left if keyword in _ORDERED)
 
     @property
     def constrains(self) -> bool:
@@ -340,6 +404,21 @@ class Part:
         types = self.source.types
         return types | {"null"} if types is not None and self.is_nullable else types
 
-    def without(self, *keywords: str) -> Part:
-        """The same part after these of its `composing` keywords have been merged."""
-        return replace(self, left=self.left.difference(keywords))
+    def alone(self) -> Part:
+        """The same part after the schemas that it leads to have been merged."""
+        return replace(self, left=self.left.difference(_ORDERED))
+
+    def not_null(self) -> Part:
+        """The same part after `nullable` has been merged."""
+        return replace(self, left=self.left - {"nullable"})
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """One union of a part, and the part without it."""
+
+    part: Part
+    rest: Part
+    choices: list[Part]
+    is_exclusive: bool
+    """Whether a value matches one choice only."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from unspool.core.schema.references import References
+from unspool.core.schema.source import Items, Keys, Part, Range, Source
+from unspool.errors import ArgumentError
 
 __all__ = ["example_value"]
 
@@ -28,9 +29,9 @@ _STRINGS = {
 def example_value(schema: Any) -> Any:
     """Return a value that fits most schemas; an object has all its properties.
 
-    Patterns are ignored. If the schema demands too much, the value is "Paris".
+    Patterns are ignored. If the schema demands too much, or a part of it is malformed, the value is "Paris".
     """
-    return _Example(schema).value(schema, 0)
+    return _Example(schema).value(Source(schema, "#"), 0)
 
 
 class _Example:
@@ -38,51 +39,57 @@ class _Example:
         self._references = References(root)
         self._parts = 0
 
-    def value(self, schema: Any, depth: int) -> Any:
+    def value(self, source: Source | None, depth: int) -> Any:
         self._parts += 1
-        if not isinstance(schema, Mapping) or depth > _MAX_DEPTH or self._parts > _MAX_PARTS:
+        if source is None or depth > _MAX_DEPTH or self._parts > _MAX_PARTS:
             return "Paris"
-        for key in ("const", "default"):
-            if key in schema:
-                return schema[key]
-        for key in ("enum", "examples"):
-            if schema.get(key):
-                return schema[key][0]
-        if isinstance(schema.get("$ref"), str):
-            return self.value(self._references.target(schema), depth + 1)
-        for key in ("anyOf", "oneOf", "allOf"):
-            if schema.get(key):
-                # In a schema that refers to itself, the last alternative usually is null.
-                return self.value(schema[key][-1 if depth > _DEEP else 0], depth + 1)
-        kind = schema.get("type", "object" if "properties" in schema else "string")
-        kind = kind[0] if isinstance(kind, list) and kind else kind
+        try:
+            return self._value(source, depth)
+        except ArgumentError:
+            return "Paris"
+
+    def _value(self, source: Source, depth: int) -> Any:
+        if source.suggested:
+            return source.suggested[0]
+        if source.reference is not None:
+            return self.value(Source(self._references.target(source.schema), "#"), depth + 1)
+        choices = source.any_of or source.one_of or source.all_of
+        if choices:
+            # In a schema that refers to itself, the last alternative usually is null.
+            return self.value(choices[-1 if depth > _DEEP else 0].source, depth + 1)
+        kind = source.type_names[0] if source.has_type else "object" if source.has_properties else "string"
         if kind == "object":
-            return self._object(schema, depth)
+            return self._object(source.keys, depth)
         if kind == "array":
-            return self._array(schema, depth)
+            return self._list(source.items, depth)
         if kind in ("integer", "number"):
-            return _number(schema, 3 if kind == "integer" else 1.5)
-        return _VALUES[kind] if kind in _VALUES else _string(schema)
+            return _number(source.range, 3 if kind == "integer" else 1.5)
+        return _VALUES[kind] if kind in _VALUES else _string(source)
 
-    def _object(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
-        named = schema.get("properties", {})
-        if depth > _DEEP:
-            named = {name: named.get(name) for name in schema.get("required", ())}
-        return {name: self.value(inner, depth + 1) for name, inner in named.items()}
+    def _object(self, keys: Keys, depth: int) -> dict[str, Any]:
+        names = keys.required if depth > _DEEP else keys.named
+        return {name: self._part(keys.named.get(name), depth + 1) for name in names}
 
-    def _array(self, schema: Mapping[str, Any], depth: int) -> list[Any]:
-        usual = 0 if depth > _DEEP or schema.get("maxItems") == 0 else 1
-        count = min(max(schema.get("minItems", 0), usual), _MAX_ITEMS)
-        return [self.value(schema.get("items"), depth + 1) for _ in range(count)]
+    def _list(self, items: Items, depth: int) -> list[Any]:
+        usual = 0 if depth > _DEEP or items.count.most == 0 else 1
+        count = min(max(items.count.least or 0, usual), _MAX_ITEMS)
+        return [self._part(items.others, depth + 1) for _ in range(count)]
+
+    def _part(self, part: Part | None, depth: int) -> Any:
+        return self.value(None if part is None else part.source, depth)
 
 
-def _number(schema: Mapping[str, Any], usual: float) -> float:
-    least, most = schema.get("minimum"), schema.get("maximum")
+def _number(said: Range, usual: float) -> float:
+    least, most = (
+        next((one.number for one in side if one.belongs), None) for side in (said.lowest, said.highest)
+    )
     if least is not None and usual < least:
         return float(least) if isinstance(usual, float) else int(least)
     return usual if most is None or usual <= most else most
 
 
-def _string(schema: Mapping[str, Any]) -> str:
-    text = _STRINGS.get(str(schema.get("format")), "Paris")
-    return text.ljust(min(schema.get("minLength", 0), _MAX_TEXT), "s")[: schema.get("maxLength", _MAX_TEXT)]
+def _string(source: Source) -> str:
+    text, lengths = _STRINGS.get(str(source.format), "Paris"), source.text
+    return text.ljust(min(lengths.least or 0, _MAX_TEXT), "s")[
+        : _MAX_TEXT if lengths.most is None else lengths.most
+    ]

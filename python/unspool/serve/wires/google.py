@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
+from unspool.core.schema.google_dialect import from_google, listed_values
 from unspool.generation.prompts.history import prepare_messages
 from unspool.serve.http.api_errors import ApiError
 from unspool.serve.http.ignored import ignore
@@ -213,9 +214,9 @@ def _response(config: GenerationConfig) -> Any:
     path = "generation_config.response_schema"
     schema = config.response_json_schema
     if config.response_schema is not None:
-        schema = _json_schema(config.response_schema)
+        schema = from_google(config.response_schema)
     if config.response_mime_type == "text/x.enum":
-        format = FlatFormat(type="choice", choice=(schema or {}).get("enum"))
+        format = FlatFormat(type="choice", choice=listed_values(schema))
     elif schema is not None:
         format = FlatFormat(type="json_schema", schema=schema)
     else:
@@ -344,7 +345,7 @@ def _tools(body: GoogleRequest, calling: FunctionCallingConfig) -> Tools:
             "function": {
                 "name": function.name,
                 "description": function.description,
-                "parameters": function.parameters_json_schema or _json_schema(function.parameters),
+                "parameters": function.parameters_json_schema or from_google(function.parameters),
                 # In this mode a call must fit its schema, as with `strict`.
                 "strict": True if calling.mode == "VALIDATED" else None,
             },
@@ -364,34 +365,6 @@ def _tools(body: GoogleRequest, calling: FunctionCallingConfig) -> Tools:
         functions = [tool for tool in functions if tool["function"]["name"] in allowed]
     choice = {"ANY": "required", "NONE": "none"}.get(calling.mode, "auto")
     return read_tools(functions, choice)
-
-
-def _json_schema(schema: Any) -> Any:
-    """Convert Google's schema to JSON Schema: Google's types are in capitals, and its integers may be strings."""
-    if isinstance(schema, list):
-        return [_json_schema(item) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    converted: dict[str, Any] = {}
-    for key, value in schema.items():
-        name = _camel(key)
-        if name == "type" and isinstance(value, str):
-            converted[name] = value.lower()
-        elif name in ("properties", "$defs", "defs") and isinstance(value, dict):
-            converted[name] = {key: _json_schema(item) for key, item in value.items()}
-        elif name in ("items", "prefixItems", "anyOf", "additionalProperties"):
-            converted[name] = _json_schema(value)
-        elif isinstance(value, str) and re.fullmatch("m(in|ax)(Items|Length|Properties)", name):
-            converted[name] = int(value) if value.isdecimal() else value
-        elif name not in ("nullable", "propertyOrdering", "example"):
-            converted[name] = value
-    if converted.get("type") == "type_unspecified":
-        del converted["type"]
-    if schema.get("nullable") and "type" in converted:
-        converted["type"] = [converted["type"], "null"]
-        if isinstance(converted.get("enum"), list):
-            converted["enum"] = [*converted["enum"], None]
-    return converted
 
 
 # Fields whose values are kept exactly as the client wrote them.
@@ -417,7 +390,3 @@ def _in_snake_case(value: Any) -> Any:
         read = item if name in _OPAQUE else _in_snake_case(item)
         converted[name] = [read] if name in _LISTS and isinstance(read, dict) else read
     return converted
-
-
-def _camel(key: str) -> str:
-    return re.sub("_([a-z])", lambda letter: letter[1].upper(), key)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from unspool.core.schema.keywords import ANNOTATIONS, MAPS
+
 __all__ = ["redact"]
 
 # Keys whose values hold names and schemas, which decide how an output is parsed.
@@ -14,7 +16,7 @@ _DECLARED = {
     "responseJsonSchema", "response_schema", "response_json_schema", "structured_outputs", "output_config",
 }  # fmt: skip
 # Prose inside these values, which is removed.
-_PROSE = {"description", "title", "examples", "example", "default", "$comment"}
+_PROSE = {*ANNOTATIONS, "example"}
 # Keys whose values are words of the API; they are kept if they have the form of a word.
 _WORDS = {
     "model", "role", "type", "effort", "reasoning_effort", "verbosity", "detail", "status", "tool_parser",
@@ -63,7 +65,7 @@ def _declared(value: Any, is_named: bool = False) -> Any:
     """
     if isinstance(value, dict):
         return {
-            name: _declared(item, not is_named and name in ("properties", "$defs", "definitions"))
+            name: _declared(item, not is_named and name in MAPS)
             for name, item in value.items()
             if is_named or name not in _PROSE
         }

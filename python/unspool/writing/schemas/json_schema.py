@@ -79,9 +79,9 @@ def _normalise(merger: Merger, *beside: Mapping[str, Any]) -> NormalisedSchema:
 def _finish(merger: Merger, root: Schema) -> NormalisedSchema:
     definitions: Definitions = merger.definitions
     refuse_left_recursion(definitions)
-    for part, keyword, choices in merger.exclusive:
+    for part, choices in merger.exclusive:
         if merger.is_implied or overlap(choices, definitions):
-            merger.parts.drop(part, keyword, "read as anyOf: a value may fit more than one")
+            merger.parts.drop(part, "oneOf", "read as anyOf: a value may fit more than one")
     while isinstance(root, Named):
         root = definitions[root.name]
     root, definitions = prune(root, definitions)

@@ -9,7 +9,7 @@ from typing import Any
 
 from unspool.core.schema.keywords import TYPES
 from unspool.core.schema.schema import Anything, Boolean, Named, Nothing, Null, OneOf, Schema
-from unspool.core.schema.source import Part
+from unspool.core.schema.source import Part, Union
 from unspool.errors import ArgumentError
 from unspool.writing.schemas.schema_arrays import merge_arrays
 from unspool.writing.schemas.schema_enums import merge_values
@@ -30,7 +30,7 @@ class Merger:
         self.definitions: dict[str, Schema] = {}
         self.is_implied = False
         """Whether a type was added to a schema without one."""
-        self.exclusive: list[tuple[Part, str, list[Schema]]] = []
+        self.exclusive: list[tuple[Part, list[Schema]]] = []
         self._names: dict[frozenset[Any], str] = {}
         self._stems: dict[str, int] = {}
         self._waiting: deque[tuple[str, list[Part]]] = deque()
@@ -50,7 +50,7 @@ class Merger:
                 f"{parts[0].path}: the schema nests deeper than {MAX_DEPTH} levels; use $defs, or simplify it"
             )
         if parts and all(part.adds_null for part in parts):
-            inner = self.merge([part.without("nullable") for part in parts], depth + 1)
+            inner = self.merge([part.not_null() for part in parts], depth + 1)
             return any_of([inner, Null()])
         found, through_reference = self.parts.collect(parts)
         if found is None:
@@ -77,8 +77,7 @@ class Merger:
         self.parts.spend(len(parts))
         for index, part in enumerate(parts):
             if (union := part.union) is not None:
-                rest = [*parts[:index], part.without(union[0]), *parts[index + 1 :]]
-                return self._union(part, union, rest, depth)
+                return self._union(union, [*parts[:index], union.rest, *parts[index + 1 :]], depth)
         types = self._types(parts)
         if any(part.source.has_listed for part in parts):
             return any_of(merge_values(self, parts, types, depth))
@@ -88,13 +87,12 @@ class Merger:
             types = types - {"integer"}
         return any_of([self.merge_type(name, parts, depth) for name in TYPES if name in types])
 
-    def _union(self, part: Part, union: tuple[str, list[Part]], rest: list[Part], depth: int) -> Schema:
+    def _union(self, union: Union, parts: list[Part], depth: int) -> Schema:
         """One schema per choice, merged with the keywords next to the union."""
-        rest = [other for other in rest if other.constrains]
-        keyword, choices = union
-        merged = [self.merge([*rest, choice], depth + 1) for choice in choices]
-        if keyword == "oneOf":
-            self.exclusive.append((part, keyword, merged))
+        rest = [part for part in parts if part.constrains]
+        merged = [self.merge([*rest, choice], depth + 1) for choice in union.choices]
+        if union.is_exclusive:
+            self.exclusive.append((union.part, merged))
         return any_of(merged)
 
     def _types(self, parts: Sequence[Part]) -> set[str]:

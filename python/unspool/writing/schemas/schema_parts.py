@@ -47,7 +47,7 @@ class Parts:
     def collect(self, parts: Iterable[Part]) -> tuple[list[Part] | None, bool]:
         """Return all schemas that a value must match, and whether one came from a reference; None: no value matches.
 
-        The targets of `allOf` and `$ref` are entries of the list, so these keywords count as handled.
+        The targets of `allOf` and `$ref` are entries of the list, so no part of the list leads to others.
         """
         found: dict[Any, Part] = {}
         reached = [self._add(part, found, ()) for part in parts]
@@ -76,30 +76,26 @@ class Parts:
         if source.excludes_all:
             return None
         reached = False
-        alone = part.without("allOf", "$ref")
-        for keyword in source.order:
-            if keyword == "properties":
+        alone = part.alone()
+        for kind in source.order:
+            if kind == "keys":
                 found.setdefault(part.key, alone)  # before later ones, to keep the order of keys
-            for target in self._leads(part, keyword):
+            for target in self._leads(part, kind) if kind in part.leads else ():
                 inner = self._add(target, found, (*trail, part.key))
                 if inner is None:
                     return None
-                reached = reached or inner or keyword == "$ref"
+                reached = reached or inner or kind == "reference"
         found.setdefault(part.key, alone)
         return reached
 
-    def _leads(self, part: Part, keyword: str) -> list[Part]:
-        """The schemas that a keyword adds."""
-        if keyword not in part.left:
-            return []
-        if keyword == "allOf":
-            return part.source.choices[keyword]
-        target = self._target(part)
-        return [] if target is None else [target]
+    def _leads(self, part: Part, kind: str) -> list[Part]:
+        """The schemas that a part leads to."""
+        target = self._target(part) if kind == "reference" else None
+        return part.source.all_of if kind == "parts" else [] if target is None else [target]
 
     def _target(self, part: Part) -> Part | None:
         """The target of a reference; None: it is in another document."""
-        reference = part.source.reference
+        reference = part.source.reference or ""
         schema = self._references.target(part.source.schema)
         if schema is MISSING and not reference.startswith("#"):
             self.drop(part, "$ref", "the reference leads to another document, which is not fetched")

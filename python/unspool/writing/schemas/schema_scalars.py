@@ -23,6 +23,7 @@ __all__ = ["LONGEST", "highest", "lowest", "merge_numbers", "merge_strings"]
 LONGEST = {"lark": 100_000, "structural_tag": 32, "gbnf": 32}
 
 _EXACT = 2**53
+_BESIDE_PATTERN = "engines do not combine it with pattern"
 
 
 def merge_strings(notes: Parts, parts: Sequence[Part], longest: int) -> Schema:
@@ -57,10 +58,10 @@ def _counted(notes: Parts, parts: Sequence[Part], pattern: str, least: int, most
     most = most if most is not None and (longest is None or most < longest) else None
     if isinstance(whole, Repeat) and isinstance(whole.part, Chars):
         return Text(pattern, shortest=least, longest=most)
-    bounds = [
-        keyword for keyword, bound in (("minLength", least or None), ("maxLength", most)) if bound is not None
-    ]
-    notes.drop_all(parts, bounds, "engines do not combine it with pattern")
+    if least:
+        notes.drop_all(parts, ("minLength",), _BESIDE_PATTERN)
+    if most is not None:
+        notes.drop_all(parts, ("maxLength",), _BESIDE_PATTERN)
     return Text(pattern)
 
 
@@ -107,8 +108,16 @@ def merge_numbers(notes: Parts, parts: Sequence[Part], name: str) -> Schema:
     lowest: Bound | None = None
     highest: Bound | None = None
     for part in parts:
-        lowest = _narrowed(lowest, notes, part, "minimum", part.source.range.lowest)
-        highest = _narrowed(highest, notes, part, "maximum", part.source.range.highest)
+        for bound in part.source.range.lowest:
+            if _is_exact(bound):
+                lowest = _narrower(lowest, bound, 1)
+            else:
+                notes.drop(part, "minimum", f"a grammar does not compare exactly with {bound.number!r}")
+        for bound in part.source.range.highest:
+            if _is_exact(bound):
+                highest = _narrower(highest, bound, -1)
+            else:
+                notes.drop(part, "maximum", f"a grammar does not compare exactly with {bound.number!r}")
     if name == "integer":
         lowest, highest = _whole(lowest, 1), _whole(highest, -1)
         step = None if step == 1 else step
@@ -143,20 +152,17 @@ def _step(parts: Sequence[Part]) -> Decimal | None:
     return step
 
 
-def _narrowed(
-    found: Bound | None, notes: Parts, part: Part, keyword: str, bounds: Iterable[Bound]
-) -> Bound | None:
-    """The narrower of a bound and those of a part; of two equal ones, the exclusive one."""
-    sign = 1 if keyword == "minimum" else -1
-    for bound in bounds:
-        number = bound.number
-        if abs(number) > _EXACT or "e" in repr(number):
-            notes.drop(part, keyword, f"a grammar does not compare exactly with {number!r}")
-            continue
-        inward = 0 if found is None else (number - found.number) * sign
-        if found is None or inward > 0 or (inward == 0 and not bound.belongs):
-            found = Bound(int(number) if number == number // 1 else number, bound.belongs)
-    return found
+def _is_exact(bound: Bound) -> bool:
+    return abs(bound.number) <= _EXACT and "e" not in repr(bound.number)
+
+
+def _narrower(one: Bound | None, other: Bound, sign: int) -> Bound:
+    """The narrower of two bounds on one side, 1 for the lower and -1 for the upper; of equal ones, the exclusive one."""
+    inward = 0 if one is None else (other.number - one.number) * sign
+    if one is not None and (inward < 0 or (inward == 0 and other.belongs)):
+        return one
+    number = other.number
+    return Bound(int(number) if number == number // 1 else number, other.belongs)
 
 
 def _whole(bound: Bound | None, sign: int) -> Bound | None:

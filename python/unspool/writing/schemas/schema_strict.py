@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from unspool.core.schema.schema_check import escape_pointer
+from unspool.core.schema.source import Keys, Part, Source
 from unspool.errors import ArgumentError
 from unspool.writing.schemas.schema_parts import MAX_DEPTH, MAX_WORK
 
 __all__ = ["require_strict"]
-
-_REFUSED = (
-    "allOf", "oneOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas", "patternProperties",
-    "propertyNames", "unevaluatedProperties", "unevaluatedItems", "minProperties", "maxProperties", "contains",
-    "minContains", "maxContains", "uniqueItems",
-)  # fmt: skip
 
 
 def require_strict(schema: Any) -> None:
@@ -24,70 +18,57 @@ def require_strict(schema: Any) -> None:
     Raises:
         ArgumentError: The message has the place and the remedy.
     """
-    if not isinstance(schema, Mapping) or schema.get("type") != "object":
+    root = Source(schema, "#")
+    if not root.is_object:
         raise ArgumentError('#: strict needs an object at the root; write {"type": "object", ...}')
-    if "anyOf" in schema:
+    if root.any_of:
         raise ArgumentError("#: strict allows no anyOf at the root; put it into a property")
-    waiting: list[tuple[Any, str, int]] = [(schema, "#", 0)]
+    waiting = [(root, 0)]
     seen = 0
     while waiting:
-        node, path, depth = waiting.pop()
+        source, depth = waiting.pop()
         seen += 1
         if seen > MAX_WORK or depth > MAX_DEPTH:
-            raise ArgumentError(f"{path}: the schema is too large or too deep; simplify it")
-        _require(node, path)
-        waiting.extend((child, f"{path}/{key}", depth + 1) for key, child in reversed(list(_children(node))))
+            raise ArgumentError(f"{source.path}: the schema is too large or too deep; simplify it")
+        _require(source)
+        waiting.extend((part.source, depth + 1) for part in reversed(_children(source)))
 
 
-def _require(node: Any, path: str) -> None:
-    if not isinstance(node, Mapping):
-        raise ArgumentError(f"{path}: strict needs a schema that is an object; got {node!r:.80}")
-    for keyword in _REFUSED:
-        if keyword in node:
-            raise ArgumentError(f"{path}: strict does not permit {keyword!r}; remove it")
-    if not any(keyword in node for keyword in ("type", "$ref", "anyOf", "enum", "const")):
+def _require(source: Source) -> None:
+    path = source.path
+    if not isinstance(source.schema, Mapping):
+        raise ArgumentError(f"{path}: strict needs a schema that is an object; got {source.schema!r:.80}")
+    if source.not_strict is not None:
+        raise ArgumentError(f"{path}: strict does not permit {source.not_strict!r}; remove it")
+    if not source.says_type:
         raise ArgumentError(f'{path}: strict needs a type; add "type"')
-    reference = node.get("$ref")
-    if reference is not None and not (isinstance(reference, str) and reference.startswith("#")):
+    reference = source.reference
+    if reference is not None and not reference.startswith("#"):
         raise ArgumentError(
             f"{path}: strict needs references within the schema; move {reference!r} into $defs"
         )
-    types = node.get("type")
-    if types == "object" or (isinstance(types, list) and "object" in types) or "properties" in node:
-        _require_closed(node, path)
+    if "object" in source.type_names or source.has_properties:
+        _require_closed(source.keys, path)
 
 
-def _require_closed(node: Mapping[str, Any], path: str) -> None:
+def _require_closed(keys: Keys, path: str) -> None:
     """Require that an object names all its keys and makes them required."""
-    if node.get("additionalProperties") is not False:
+    if keys.others is None or keys.others.source.schema is not False:
         raise ArgumentError(f'{path}: strict needs "additionalProperties": false in every object; add it')
-    names = node.get("properties") or {}
-    listed = node.get("required")
-    required = (
-        dict.fromkeys(name for name in listed if isinstance(name, str)) if isinstance(listed, list) else {}
-    )
-    missing = [name for name in names if name not in required]
+    missing = keys.named.keys() - set(keys.required)
     if missing:
+        first = next(name for name in keys.named if name in missing)
         raise ArgumentError(
-            f'{path}: strict needs every property in "required"; add {missing[0]!r}. To make it optional, '
+            f'{path}: strict needs every property in "required"; add {first!r}. To make it optional, '
             'allow null: {"type": ["string", "null"]}'
         )
-    extra = [name for name in required if name not in names]
-    if extra:
-        raise ArgumentError(
-            f'{path}: "required" has {extra[0]!r}, which "properties" lacks; add or remove it'
-        )
+    extra = next((name for name in keys.required if name not in keys.named), None)
+    if extra is not None:
+        raise ArgumentError(f'{path}: "required" has {extra!r}, which "properties" lacks; add or remove it')
 
 
-def _children(node: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The nested schemas, each with its path."""
-    for keyword in ("properties", "$defs", "definitions"):
-        found = node.get(keyword)
-        for name, child in found.items() if isinstance(found, Mapping) else ():
-            yield f"{keyword}/{escape_pointer(str(name))}", child
-    for keyword in ("anyOf", "prefixItems"):
-        found = node.get(keyword)
-        for index, child in enumerate(found if isinstance(found, list) else ()):
-            yield f"{keyword}/{index}", child
-    if isinstance(node.get("items"), Mapping):
-        yield "items", node["items"]
+def _children(source: Source) -> list[Part]:
+    """The schemas in a schema."""
+    items = source.items
+    others = [] if items.others is None else [items.others]
+    return [*source.keys.named.values(), *source.definitions, *source.any_of, *items.first, *others]
