@@ -38,51 +38,55 @@ _NAME_LISTS = frozenset({"const", "minLength", "maxLength", "format", "anyOf", "
 class Source:
     """One schema of a document, and its place there.
 
+    Attributes:
+        composing: Its keywords that combine schemas.
+        about: The types of values that its keywords speak of.
+        order: In which order it has `properties`, "keys", and what leads to others: "parts" and "reference".
+        has_listed: Whether it lists values.
+        constrains: Whether it says anything of values, apart from `composing`.
+        checked: Its keywords that no grammar expresses, with the reasons.
+
     Raises:
         ArgumentError: A property is asked for, and one of its keywords has a wrong type.
     """
 
     def __init__(self, schema: Any, path: str) -> None:
+        said: Mapping[str, Any] = schema if isinstance(schema, Mapping) else {}
         self.schema = schema
         self.path = path
-        self._said: Mapping[str, Any] = schema if isinstance(schema, Mapping) else {}
+        self._said = said
+        about, composing, order, is_checked = set(), set(), [], False
+        for keyword in said:
+            if keyword in _TYPE_OF:
+                about.add(_TYPE_OF[keyword])
+            elif keyword in _COMPOSING:
+                composing.add(keyword)
+            is_checked = is_checked or keyword in CHECKED
+            if keyword in _ORDERED:
+                order.append(_ORDERED[keyword])
+        self.composing = frozenset(composing)
+        self.about = frozenset(about)
+        self.order = tuple(order)
+        self.has_type = "type" in said
+        self.has_listed = not said.keys().isdisjoint(LISTING)
+        self.constrains = bool(about) or self.has_listed or self.has_type
+        self.checked = self._checked() if is_checked else ()
 
     def has(self, keyword: str) -> bool:
         return keyword in self._said
 
-    @cached_property
-    def composing(self) -> frozenset[str]:
-        """The keywords that combine schemas."""
-        return _COMPOSING.intersection(self._said)
-
-    @cached_property
-    def about(self) -> frozenset[str]:
-        """The types of values that keywords speak of."""
-        return frozenset(_TYPE_OF[keyword] for keyword in self._said if keyword in _TYPE_OF)
-
-    @cached_property
-    def implied(self) -> frozenset[str]:
-        """The types that the keywords imply if no schema has a type. Some values of `format` mean numbers."""
-        return frozenset(
-            _TYPE_OF[keyword]
-            for keyword, said in self._said.items()
-            if keyword in _TYPE_OF and (keyword != "format" or has_pattern(said))
-        )
-
-    @cached_property
-    def has_listed(self) -> bool:
-        return any(keyword in self._said for keyword in LISTING)
-
-    @cached_property
-    def constrains(self) -> bool:
-        """Whether it says anything of values, apart from `composing`."""
-        return bool(self.about) or self.has_listed or "type" in self._said
-
-    @cached_property
-    def checked(self) -> tuple[tuple[str, str], ...]:
-        """The keywords that no grammar expresses, with the reasons."""
+    def _checked(self) -> tuple[tuple[str, str], ...]:
         found = [(keyword, reason) for keyword, reason in CHECKED.items() if keyword in self._said]
         return tuple(one for one in found if one[0] != "not" or self._said["not"] is not False)
+
+    @property
+    def implied(self) -> frozenset[str]:
+        """The types that its keywords imply if no schema has a type. Some values of `format` mean numbers."""
+        if "format" not in self._said or has_pattern(self._said["format"]):
+            return self.about
+        return frozenset(
+            _TYPE_OF[keyword] for keyword in self._said if keyword in _TYPE_OF and keyword != "format"
+        )
 
     @property
     def excludes_all(self) -> bool:
@@ -93,15 +97,11 @@ class Source:
         return self._said.get("nullable") is True
 
     @cached_property
-    def has_type(self) -> bool:
-        return "type" in self._said
-
-    @cached_property
     def types(self) -> frozenset[str] | None:
         """The types in `type`; None: there is none."""
         return frozenset(self.type_names) if self.has_type else None
 
-    @cached_property
+    @property
     def type_names(self) -> tuple[str, ...]:
         """The types in `type`, in its order."""
         if not self.has_type:
@@ -112,7 +112,7 @@ class Source:
             raise self._wrong("type", f"one or several of {', '.join(TYPES)}")
         return tuple(names)
 
-    @cached_property
+    @property
     def listed(self) -> tuple[list[Any], ...]:
         """The values that each keyword lists."""
         return tuple(
@@ -125,17 +125,12 @@ class Source:
     def enum(self) -> list[Any] | None:
         return self._list("enum") if "enum" in self._said else None
 
-    @cached_property
+    @property
     def reference(self) -> str | None:
         reference = self._said.get("$ref")
         if reference is not None and not isinstance(reference, str):
             raise ArgumentError(f"{self.path}/$ref: a reference is a string; got {reference!r}")
         return reference
-
-    @cached_property
-    def order(self) -> tuple[str, ...]:
-        """In which order the schema has `properties`, "keys", and what leads to others: "parts", "reference"."""
-        return tuple(_ORDERED[keyword] for keyword in self._said if keyword in _ORDERED)
 
     @cached_property
     def choices(self) -> Mapping[str, list[Part]]:
@@ -154,7 +149,7 @@ class Source:
     def one_of(self) -> list[Part]:
         return self.choices.get("oneOf", [])
 
-    @cached_property
+    @property
     def definitions(self) -> list[Part]:
         return [part for keyword in DEFINITIONS for part in self._map(keyword).values()]
 
@@ -230,11 +225,11 @@ class Source:
             self._said.get("unevaluatedProperties") is False,
         )
 
-    @cached_property
+    @property
     def key_count(self) -> Lengths:
         return Lengths(self._count("minProperties"), self._count("maxProperties"))
 
-    @cached_property
+    @property
     def limits_names(self) -> bool:
         """Whether it constrains the names of keys otherwise than by a pattern or a list."""
         return not _NAME_LISTS.isdisjoint(self._said)

@@ -73,7 +73,7 @@ class Parts:
             )
         for keyword, reason in source.checked:
             self.drop(part, keyword, reason)
-        if source.excludes_all:
+        if source.checked and source.excludes_all:
             return None
         reached = False
         alone = part.alone()
