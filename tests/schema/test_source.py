@@ -46,6 +46,14 @@ def test_types_that_keywords_speak_of(said: dict[str, Any], about: set[str], imp
     assert source(**said).implied == implied
 
 
+@pytest.mark.parametrize(
+    ("type", "excludes"),
+    [("object", False), (["null", "object"], False), (None, False), ("string", True), (3, True)],
+)
+def test_a_type_that_excludes_objects(type: Any, excludes: bool) -> None:
+    assert source(type=type).excludes_objects == excludes
+
+
 def test_bounds_of_every_draft() -> None:
     both = source(minimum=1, exclusiveMinimum=0, exclusiveMaximum=True, maximum=9).range
     assert both.lowest == [Bound(1), Bound(0, belongs=False)]

@@ -287,11 +287,31 @@ def test_checking_is_bounded() -> None:
 @pytest.mark.parametrize(
     ("schema", "message"),
     [
-        (False, "no value fits"),
-        ({"type": "integer", "minimum": 5, "maximum": 3}, "no value fits"),
-        ({"type": "string", "pattern": "^a{3}$", "maxLength": 2}, "no value fits"),
-        ({**OBJECT, "properties": {"a": False}, "required": ["a"]}, "no value fits"),
-        ({**OBJECT, "properties": {"n": {"$ref": "#"}}, "required": ["n"]}, "no value fits"),
+        (False, "no value fits the schema: # allows no value"),
+        ({"type": "integer", "minimum": 5, "maximum": 3}, "fits the schema: no number is between the bounds"),
+        (
+            {"type": "string", "pattern": "^a{3}$", "maxLength": 2},
+            "no text of this length matches the pattern",
+        ),
+        (
+            {**OBJECT, "properties": {"a": False}, "required": ["a"]},
+            "the required key 'a': #/properties/a allows",
+        ),
+        (
+            {**OBJECT, "properties": {"n": {"$ref": "#"}}, "required": ["n"]},
+            "refers to itself without an end, so no value is finite",
+        ),
+        (
+            {
+                **OBJECT,
+                "properties": {"n": {"$ref": "#/$defs/t"}},
+                "required": ["n"],
+                "$defs": {"t": {"minLength": 3, "maxLength": 1}},
+            },
+            "no text has at least 3 and at most 1 characters",
+        ),
+        ({"anyOf": [{"type": "integer"}], "type": "string"}, "its keywords contradict one another"),
+        ({"type": "array", "minItems": 3, "maxItems": 2}, "no list has at least 3 and at most 2 items"),
         ({"type": "float"}, "#/type: expected one or several of object"),
         ({"required": True}, "#/required: expected a list; got True"),
         ({"properties": {"a": 3}}, "#/properties/a: a schema is an object"),

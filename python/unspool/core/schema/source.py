@@ -203,6 +203,12 @@ class Source:
         return self._said.get("type") == "object"
 
     @property
+    def excludes_objects(self) -> bool:
+        """Whether `type` has only other types. It may be malformed."""
+        stated = self._said.get("type")
+        return stated is not None and "object" not in (stated if isinstance(stated, list) else [stated])
+
+    @property
     def says_type(self) -> bool:
         """Whether it says itself, or by a reference or a union, which types its values have."""
         return any(keyword in self._said for keyword in ("type", "$ref", "anyOf", *LISTING))

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from unspool.core.schema.schema import Definitions, Nothing, ObjectOf, Schema, Text
+from unspool.core.schema.source import Source
 from unspool.core.stream.custom_tools import as_function, custom_part, custom_syntax
 from unspool.core.stream.tool import read_tools
 from unspool.core.stream.tool_schemas import read_tool
@@ -139,8 +140,7 @@ def _tool(
     schema = json.loads(text)
     if not follows or not schema:
         return Tool(name, ObjectOf())
-    stated = schema.get("type") if isinstance(schema, Mapping) else None
-    if stated is not None and "object" not in (stated if isinstance(stated, list) else [stated]):
+    if Source(schema, "#").excludes_objects:
         raise ArgumentError(
             f"the parameters of '{name}' are not an object; their schema must have type object"
         )

@@ -86,6 +86,6 @@ def _finish(merger: Merger, root: Schema) -> NormalisedSchema:
         root = definitions[root.name]
     root, definitions = prune(root, definitions)
     if isinstance(root, Nothing):
-        raise ArgumentError("no value fits the schema; its keywords contradict one another")
+        raise ArgumentError(f"no value fits the schema: {root.why}")
     count = check_members(root, definitions)
     return NormalisedSchema(root, definitions, tuple(merger.parts.dropped.values()), count)

@@ -35,9 +35,9 @@ class _Objects:
         known = [name for keys in self.said for name in keys.named]
         names = list(dict.fromkeys([*known, *(self.keys.listed or ()), *self.required]))
         members = {name: self._property(name) for name in names}
-        impossible = next((name for name in self.required if isinstance(members[name], Nothing)), None)
-        if impossible is not None:
-            return Nothing(f"no value fits the required key {impossible!r:.80}")
+        for name in self.required:
+            if isinstance(value := members[name], Nothing):
+                return Nothing(f"the required key {name!r:.80}: {value.why:.300}")
         others, pattern = self._others(names)
         if pattern is not None or isinstance(
             others, Nothing

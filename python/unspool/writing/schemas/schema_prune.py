@@ -59,7 +59,7 @@ def prune(root: Schema, definitions: Definitions) -> tuple[Schema, dict[str, Sch
     """Return the root and its definitions, without the parts that no finite value matches."""
     known = _inhabited(definitions)
     kept = {name: _without(definitions[name], known) for name in definitions if name in known}
-    root = _without(root, known) if _has_value(root, known) else _no_value(root)
+    root = _without(root, known) if _has_value(root, known) else Nothing(_why(root, definitions, known))
     needed: dict[str, Schema] = {}
     waiting = [root]
     while waiting:
@@ -69,6 +69,28 @@ def prune(root: Schema, definitions: Definitions) -> tuple[Schema, dict[str, Sch
             waiting.append(kept[schema.name])
         waiting.extend(children(schema))
     return root, {name: needed[name] for name in kept if name in needed}
+
+
+def _why(schema: Schema, definitions: Definitions, known: set[str]) -> str:
+    """Why no finite value matches the schema: the reason of the first part that a value needs."""
+    seen = set[str]()
+    while not isinstance(schema, Nothing):
+        needed: list[Schema] = []
+        match schema:
+            case Named(name) if name not in seen:
+                seen.add(name)
+                needed = [definitions[name]]
+            case OneOf(options):
+                needed = [*options]
+            case ObjectOf():
+                needed = [schema.named[key] for key in schema.required]
+            case ListOf(first=first, shortest=least):
+                needed = [*first[:least], *([schema.others] if least > len(first) else [])]
+        found = next((part for part in needed if not _has_value(part, known)), None)
+        if found is None:
+            return "it refers to itself without an end, so no value is finite"
+        schema = found
+    return schema.why
 
 
 def _no_value(schema: Schema) -> Nothing:
