@@ -84,12 +84,12 @@ def compile_format(
     )  # fmt: skip
     cache = _cache_of(vocabulary)
     with _lock:
-        found = cache.get(key)
-        if found is not None:
+        cached = cache.get(key)
+        if cached is not None:
             cache.move_to_end(key)
-            return found
+            return cached
     tokens = list(vocabulary.added_tokens.items()) if vocabulary is not None else []
-    made = Format(
+    compiled = Format(
         source,
         tokens,
         "strict" if strict_markers else trust,
@@ -102,10 +102,10 @@ def compile_format(
         others=compile_others(families, source if unmarked_calls else None) if tools else None,
     )
     with _lock:
-        made = cache.setdefault(key, made)  # another thread may have made it
+        compiled = cache.setdefault(key, compiled)  # another thread may have made it
         while len(cache) > _SIZE:  # a server with ever new tool names
             cache.popitem(last=False)
-    return made
+    return compiled
 
 
 def _check_strict(
@@ -146,12 +146,12 @@ def export_format(
     import json  # not before: importing unspool stays light
 
     source, used = _read_reasoning(format, reasoning, tool_calls_in_reasoning)
-    made: dict[str, Any] = {"unspool_format": 2, "format": _keys(source)}
+    exported: dict[str, Any] = {"unspool_format": 2, "format": _keys(source)}
     if used is not True:
-        made["reasoning"] = _keys(used) if used else False
+        exported["reasoning"] = _keys(used) if used else False
     if tool_calls_in_reasoning is not None:
-        made["tool_calls_in_reasoning"] = tool_calls_in_reasoning
-    return json.dumps(made, ensure_ascii=False, indent=1) + "\n"
+        exported["tool_calls_in_reasoning"] = tool_calls_in_reasoning
+    return json.dumps(exported, ensure_ascii=False, indent=1) + "\n"
 
 
 def _keys(source: FormatSource) -> dict[str, Any]:

@@ -56,15 +56,15 @@ def read_families(also: Also) -> tuple[FormatSource, ...]:
         ) from None
     if "any" in names:
         return tuple(sorted((source for source in sources() if source.has_tools), key=_rank))
-    found = []
+    families = []
     for name in names:
         if not isinstance(name, (str, FormatSource)):
             raise ArgumentError(f"also: {name!r} is no format; pass names of formats, or 'any'")
         source = find_source(name) if isinstance(name, str) else name
         if not source.has_tools:
             raise ArgumentError(f"also: format '{source.name}' has no calls; name one that has")
-        found.append(source)
-    return tuple(found)
+        families.append(source)
+    return tuple(families)
 
 
 def _rank(source: FormatSource) -> tuple[int, str]:

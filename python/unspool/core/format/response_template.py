@@ -46,15 +46,15 @@ def bind_template(format: Format, vocabulary: Vocabulary | None) -> Format:
         return format
     with _lock:
         cache = _bound.setdefault(vocabulary, {})
-        found = cache.get(id(format))
-    if found is not None:
-        return found[1]
-    made = _bind_template(format, _tokens(vocabulary))
+        cached = cache.get(id(format))
+    if cached is not None:
+        return cached[1]
+    bound = _bind_template(format, _tokens(vocabulary))
     with _lock:
         if len(cache) > 64:
             cache.clear()
-        cache[id(format)] = (format, made)  # holding the format keeps its id from being reused
-    return made
+        cache[id(format)] = (format, bound)  # holding the format keeps its id from being reused
+    return bound
 
 
 def _tokens(vocabulary: Vocabulary | None) -> list[tuple[int, str]]:

@@ -162,19 +162,19 @@ class _Cache:
         """Return the vocabulary of `inner`, which is `tokenizer` itself or a tokenizer that it wraps."""
         with foreign("the tokenizer"):
             fingerprint = (id(inner), reader.fingerprint(inner))
-        found = self._find(inner, fingerprint) or self._find(tokenizer, fingerprint)
-        if found is not None:
-            return found
+        vocabulary = self._find(inner, fingerprint) or self._find(tokenizer, fingerprint)
+        if vocabulary is not None:
+            return vocabulary
         with self._lock:  # streams that start together wait for the first one
-            found = self._find(inner, fingerprint) or self._find(tokenizer, fingerprint)
-            if found is None:
+            vocabulary = self._find(inner, fingerprint) or self._find(tokenizer, fingerprint)
+            if vocabulary is None:
                 with foreign("the tokenizer"):
-                    found = reader.compile(inner)
+                    vocabulary = reader.compile(inner)
                 # An object that cannot be weakly referenced is compiled each time: a strong reference would
                 # keep it alive, and without any reference its id may be reused for another object.
-                if not self._keep(inner, fingerprint, found):
-                    self._keep(tokenizer, fingerprint, found)
-        return found
+                if not self._keep(inner, fingerprint, vocabulary):
+                    self._keep(tokenizer, fingerprint, vocabulary)
+        return vocabulary
 
     def _find(self, owner: Any, fingerprint: Hashable) -> Vocabulary | None:
         entry = self._entries.get(id(owner))
