@@ -51,8 +51,8 @@ def check_case(format: str | FormatFile, case: Case, pieces: Iterable[Any], **op
     deltas = [delta for piece in cut for delta in parser.parse_chunk(piece)]
     message = parser.finish(case.finish_reason)
     lines = [
-        f"  {field}: expected {expected!r}\n  {' ' * len(field)}  found    {found!r}"
-        for field, (expected, found) in case.differences(message).items()
+        f"  {field}: expected {expected!r}\n  {' ' * len(field)}  found    {actual!r}"
+        for field, (expected, actual) in case.differences(message).items()
     ]
     if lines:
         raise AssertionError("\n".join([f"{case}, cut into {_shown(cut)}:", *lines]))

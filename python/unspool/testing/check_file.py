@@ -99,6 +99,6 @@ def _samples(file: FormatFile) -> Iterator[tuple[str, list[tuple[str, Any]], Any
     arguments = {"city": "Paris", "note": "3 < 4 > 2", "days": 3}
     types = {"city": {"type": "string"}, "note": {"type": "string"}, "days": {"type": "integer"}}
     calls = [("get_weather", arguments), ("get_weather", {"days": 12})]
-    written = [{"name": name, "arguments": given} for name, given in calls]
+    written = [{"name": name, "arguments": values} for name, values in calls]
     output = write_text(file, {"reasoning": SAMPLE_REASONING, "tool_calls": written})
     yield output, calls, [{"name": "get_weather", "parameters": {"type": "object", "properties": types}}]

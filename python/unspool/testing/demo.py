@@ -49,12 +49,12 @@ def embedded_tokens(demo: Demo) -> tuple[Vocabulary, list[int]]:
     added = {marker: 1_000_000 + i for i, marker in enumerate(markers)}
     pattern = re.compile("|".join(map(re.escape, markers)) or "(?!)")
     place = 0
-    for found in [*pattern.finditer(demo.output), None]:
-        text = demo.output[place : found.start() if found else len(demo.output)]
+    for match in [*pattern.finditer(demo.output), None]:
+        text = demo.output[place : match.start() if match else len(demo.output)]
         for piece in _PIECE.findall(text.encode()):
             ids.append(table.setdefault(piece, len(table)))
-        if found:
-            ids.append(added[found.group()])
-            place = found.end()
+        if match:
+            ids.append(added[match.group()])
+            place = match.end()
     vocabulary = Vocabulary(table, [(id, text, text, True) for text, id in added.items()], is_bytes=True)
     return vocabulary, ids

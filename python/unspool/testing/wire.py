@@ -434,7 +434,7 @@ def _set_value(arguments: Any, value: dict[str, Any]) -> None:
     for index, plain, quoted in _STEP.findall(value["jsonPath"]):
         text = quoted.replace("\\'", "'").replace('"', '\\"')
         steps.append(int(index) if index else plain or json.loads(f'"{text}"'))
-    (found,) = [item for name, item in value.items() if name.endswith("Value")]
+    (typed_value,) = [item for name, item in value.items() if name.endswith("Value")]
     inner = arguments
     for step, after in zip(steps, [*steps[1:], None], strict=True):
         if isinstance(inner, list):
@@ -445,9 +445,9 @@ def _set_value(arguments: Any, value: dict[str, Any]) -> None:
         else:
             old = inner.setdefault(step, None)
         if after is None:
-            inner[step] = None if "nullValue" in value else found
+            inner[step] = None if "nullValue" in value else typed_value
             if "stringValue" in value and old is not None:
-                inner[step] = old + found
+                inner[step] = old + typed_value
         elif old is None:
             inner[step] = [] if isinstance(after, int) else {}
         inner = inner[step]
@@ -480,8 +480,8 @@ def _read_item(
 
     def take(name: str) -> Any:
         nonlocal position
-        found, data = events[position]
-        assert found == name, f"expected {name}, found {found}"
+        event, data = events[position]
+        assert event == name, f"expected {name}, found {event}"
         assert data["output_index"] == len(items)
         assert data.get("item_id", item_id) == item_id
         position += 1
