@@ -70,8 +70,8 @@ def choose_recipe(
 
         def make(format: Any, options: tuple[Any, ...], has_tools: bool, _: int) -> Recipe:
             kept = kept_reasoning(format, options[0])
-            made = make_recipe(format, options, vocabulary, has_tools=has_tools, kept=kept)
-            return Recipe(*made, format, options)
+            parts = make_recipe(format, options, vocabulary, has_tools=has_tools, kept=kept)
+            return Recipe(*parts, format, options)
 
         recipe = recipes.make(key, make)
     check_offered(recipe.tool, tools)

@@ -28,9 +28,9 @@ def warn_of_stray_tag(content: str, format: Any, reasoning: Any) -> None:
         return
     markup = {*file.facts.dropped, *(text for header in file.facts.headers for text in header.openers)}
     for tag in tags.closers:
-        before, found, after = content.partition(tag)
+        before, closer, after = content.partition(tag)
         is_line = not before or before.endswith("\n") or not after or after.startswith("\n")
-        if not found or tag in markup or not is_line or any(text in before for text in tags.openers):
+        if not closer or tag in markup or not is_line or any(text in before for text in tags.openers):
             continue
         _warned.add(file.name)
         warnings.warn(

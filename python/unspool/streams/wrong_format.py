@@ -33,18 +33,18 @@ def find_format_of_calls(content: str, format: Any, tools: ToolSchemas) -> str |
     stream = NativeTokenStreamer(_recipe(revision()), tools=tools)
     stream.parse_chunk(content, None, "stop")
     calls = stream._message([], "reasoning_content").tool_calls
-    found = next((call.written_as or _OWN for call in calls if call.is_complete), None)
+    reader = next((call.written_as or _OWN for call in calls if call.is_complete), None)
     own = getattr(format, "name", format)
-    if found is None or found == own:
+    if reader is None or reader == own:
         return None
-    if (own, found) not in _logged:
-        _logged.add((own, found))
+    if (own, reader) not in _logged:
+        _logged.add((own, reader))
         import logging  # not before: importing unspool stays light
 
         logging.getLogger(__name__).warning(
-            "format %r read no call, and %r would; pass also=%r", own, found, found
+            "format %r read no call, and %r would; pass also=%r", own, reader, reader
         )
-    return found
+    return reader
 
 
 @functools.lru_cache(maxsize=1)

@@ -36,8 +36,8 @@ class RecordFolder:
         self._path, self._most_bytes = Path(path).expanduser(), most_bytes
         try:
             self._path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            found = sorted(file for file in self._path.iterdir() if _OWN_NAME.fullmatch(file.name))
-            self._files = deque((file, file.stat().st_size) for file in found)
+            records = sorted(file for file in self._path.iterdir() if _OWN_NAME.fullmatch(file.name))
+            self._files = deque((file, file.stat().st_size) for file in records)
         except OSError as error:
             raise ArgumentError(f"cannot record in '{path}': {error.strerror}; name another folder") from None
         if not os.access(self._path, os.W_OK | os.X_OK):

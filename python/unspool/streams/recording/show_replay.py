@@ -31,14 +31,14 @@ def json_of(replay: Replay) -> str:
 
 def case_of(replay: Replay) -> str:
     """Return a file of cases with the current result as the expected one; correct it by hand where it is wrong."""
-    found, reason = replay.found, replay.found["finish_reason"]
+    result, reason = replay.found, replay.found["finish_reason"]
     case: dict[str, Any] = {
         "name": "recorded",
         "input": replay.input,
-        "content": found["content"],
-        "reasoning": found["reasoning"],
-        "calls": found["calls"],
-        "malformed": found["malformed"],
+        "content": result["content"],
+        "reasoning": result["reasoning"],
+        "calls": result["calls"],
+        "malformed": result["malformed"],
         "finish_reason": "stop" if reason in (None, "tool_calls") else reason,
         "expected_finish_reason": reason,
         "options": replay.options,

@@ -46,18 +46,18 @@ def find_deviations(
         None, [text for _, text in written], [text for _, text in wanted], False
     )
     end = sum(len(text.encode()) for _, text in regions)
-    found = []
+    deviations = []
     for kind, begin, stop, first, last in matcher.get_opcodes():
         if kind != "equal":
             place = written[begin][0] if begin < len(written) else end
-            found.append(
+            deviations.append(
                 Deviation(
                     place,
                     "".join(text for _, text in written[begin:stop]),
                     "".join(text for _, text in wanted[first:last]),
                 )
             )
-    return found
+    return deviations
 
 
 def _markup(regions: Sequence[tuple[str, str]]) -> list[tuple[int, str]]:

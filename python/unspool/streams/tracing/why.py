@@ -173,7 +173,7 @@ def _readers(
     raw: bytes, tools: ToolSchemas | None, finish_reason: str, own: FormatFile | None
 ) -> tuple[Reader, ...]:
     """Formats that parse calls: most calls first, then those that write such an output, then those of most models."""
-    found: dict[Any, list[tuple[tuple[Any, ...], str, Message]]] = {}
+    by_message: dict[Any, list[tuple[tuple[Any, ...], str, Message]]] = {}
     for file in formats():
         if not file.has_tools or file == own:
             continue
@@ -183,10 +183,10 @@ def _readers(
             calls = tuple((call.name, call.arguments, call.status) for call in message.tool_calls)
             broken = len(message.tool_calls) - fitting + len(message.malformed)
             rank = (-fitting, broken, *_unlike(file, message, tools, raw), -len(file.models))
-            found.setdefault((message.content, message.reasoning, calls), []).append(
+            by_message.setdefault((message.content, message.reasoning, calls), []).append(
                 (rank, file.name, message)
             )
-    groups = [sorted(group, key=lambda item: item[:2]) for group in found.values()]
+    groups = [sorted(group, key=lambda item: item[:2]) for group in by_message.values()]
     groups.sort(key=lambda group: group[0][:2])
     return tuple(
         Reader(tuple(name for _, name, _ in group), group[0][2], _fitting(group[0][2], tools))

@@ -21,25 +21,25 @@ _MOST = 5  # readers
 _MOST_NAMES = 6  # formats with the same result
 
 
-def diagnosis_parts(found: Any) -> Iterator[Any]:
+def diagnosis_parts(diagnosis: Any) -> Iterator[Any]:
     """Yield the parts of a `Diagnosis`: what its format parsed, where it stopped, and what parses the output."""
-    if found.format is not None and found.message is not None:
-        name = visible(found.format.name, "")
-        yield Text(f"{name} reads {_count(len(found.calls))}.", "bold")
-        yield message_table(found.message)
-        for call in found.message.tool_calls:
-            yield from _unfit(call, found.calls)
-        for stop in found.stops:
+    if diagnosis.format is not None and diagnosis.message is not None:
+        name = visible(diagnosis.format.name, "")
+        yield Text(f"{name} reads {_count(len(diagnosis.calls))}.", "bold")
+        yield message_table(diagnosis.message)
+        for call in diagnosis.message.tool_calls:
+            yield from _unfit(call, diagnosis.calls)
+        for stop in diagnosis.stops:
             yield Text()
-            yield from _stop(stop, found.output)
-        if not found.calls:
-            if not found.stops:
+            yield from _stop(stop, diagnosis.output)
+        if not diagnosis.calls:
+            if not diagnosis.stops:
                 yield Text(f"\nNothing in the output begins a call of {name}.")
             yield Text(f"\nHow {name} is read:", "bold")
-            yield from (Text(f"  {visible(line)}") for line in found.format.sentences)
+            yield from (Text(f"  {visible(line)}") for line in diagnosis.format.sentences)
     yield Text()
-    yield from _readers(found)
-    yield from _advice(found)
+    yield from _readers(diagnosis)
+    yield from _advice(diagnosis)
 
 
 def _unfit(call: ToolCall, fitting: tuple[ToolCall, ...]) -> Iterator[Any]:
@@ -74,18 +74,18 @@ def _stop(stop: Any, raw: bytes) -> Iterator[Any]:
     )  # fmt: skip
 
 
-def _readers(found: Any) -> Iterator[Any]:
-    others = "Other formats" if found.format else "Formats"
-    if not found.readers:
-        yield Text(f"No {'other ' if found.format else ''}format reads a call.", "bold")
+def _readers(diagnosis: Any) -> Iterator[Any]:
+    others = "Other formats" if diagnosis.format else "Formats"
+    if not diagnosis.readers:
+        yield Text(f"No {'other ' if diagnosis.format else ''}format reads a call.", "bold")
         return
     yield Text(f"{others} that read calls:", "bold")
     table = Table.grid(padding=(0, 2, 0, 0))
-    for reader in found.readers[:_MOST]:
+    for reader in diagnosis.readers[:_MOST]:
         table.add_row("", _names(reader), _calls(reader))
     yield table
-    if len(found.readers) > _MOST:
-        yield Text(f"  … and {sum(len(reader.formats) for reader in found.readers[_MOST:])} more", "dim")
+    if len(diagnosis.readers) > _MOST:
+        yield Text(f"  … and {sum(len(reader.formats) for reader in diagnosis.readers[_MOST:])} more", "dim")
 
 
 def _names(reader: Any) -> Any:
@@ -106,21 +106,21 @@ def _calls(reader: Any) -> Any:
     return Text("\n").join([*lines, Text(f"… {rest} more calls", "dim")] if rest > 0 else lines)
 
 
-def _advice(found: Any) -> Iterator[Any]:
-    if found.calls:
+def _advice(diagnosis: Any) -> Iterator[Any]:
+    if diagnosis.calls:
         return
     yield Text()
-    for option in found.options:
+    for option in diagnosis.options:
         yield Text.assemble(
             "With ",
             (option, "bold"),
-            f", {visible(found.format.name, '') if found.format else ''} reads a call.",
+            f", {visible(diagnosis.format.name, '') if diagnosis.format else ''} reads a call.",
         )
-    if found.readers:
-        best = visible(found.readers[0].formats[0], "")
-        also = f", or also='{best}' beside this format" if found.format else ""
+    if diagnosis.readers:
+        best = visible(diagnosis.readers[0].formats[0], "")
+        also = f", or also='{best}' beside this format" if diagnosis.format else ""
         yield Text(f"Use the format '{best}'{also}.")
-    elif not found.options:
+    elif not diagnosis.options:
         yield Text("`unspool detect` and `unspool learn` find a model's format from its chat template.")
 
 
