@@ -259,8 +259,8 @@ def parse_command(
     raw = _read_input(file)
     if show:
         output = raw if tokenizer is None else [id for row in _id_chunks(raw, 0) for id in row]
-        found = trace(output, format, tools, chunk=chunk or "tokens", finish_reason=finish_reason, **options)
-        _console().print(found)
+        traced = trace(output, format, tools, chunk=chunk or "tokens", finish_reason=finish_reason, **options)
+        _console().print(traced)
         return
     parser = Parser(format, tools, audit=audit, **options)
     chunks: Iterator[Any] = _id_chunks(raw, chunk) if tokenizer else _text_chunks(raw, chunk)
@@ -304,9 +304,9 @@ def why_command(
     raw = _read_input(file)
     tools = None if tools_file is None else _read_json(tools_file)
     with spinner("Trying every format"):
-        found = why(raw, format, tools, finish_reason=finish_reason, prompt=prompt)
-    _console().print(found)
-    raise SystemExit(0 if found.calls or (format is None and found.readers) else 1)
+        diagnosis = why(raw, format, tools, finish_reason=finish_reason, prompt=prompt)
+    _console().print(diagnosis)
+    raise SystemExit(0 if diagnosis.calls or (format is None and diagnosis.readers) else 1)
 
 
 def _named_format(name: str) -> FormatFile:
@@ -341,9 +341,9 @@ def replay_command(file: str, format_: str | None, as_json: bool, as_case: bool)
     format = read_format(format_) if format_ is not None and format_.endswith(".toml") else format_
     replays = [replay(answer, format) for answer in load_record(file)]
     show = json_of if as_json else case_of if as_case else text_of
-    for one in replays:
-        click.echo(show(one))
-    raise SystemExit(1 if any(one.differences for one in replays) else 0)
+    for replayed in replays:
+        click.echo(show(replayed))
+    raise SystemExit(1 if any(replayed.differences for replayed in replays) else 0)
 
 
 @cli.command("learn")
@@ -377,10 +377,11 @@ def detect_command(model: str, as_json: bool) -> None:
     from unspool.formats.detect_command import detected, detected_json, detected_text
 
     with spinner(f"Reading {model}"):
-        found, problem = detected(model)
-    click.echo(
-        json.dumps(detected_json(found), indent=1) if as_json else detected_text(found, problem, model)
-    )
+        detections, problem = detected(model)
+    if as_json:
+        click.echo(json.dumps(detected_json(detections), indent=1))
+    else:
+        click.echo(detected_text(detections, problem, model))
 
 
 @cli.command("export-format")
