@@ -47,18 +47,18 @@ def choose_format(
         return _template_of(tokenizer), reasoning
     from unspool.formats.detection import detect
 
-    found = detect(tokenizer)
-    if not found:
+    detections = detect(tokenizer)
+    if not detections:
         raise ArgumentError(
             "neither the chat template nor the tokenizer shows how this model writes; "
             "pass format=, one of unspool.formats()"
         )
-    if found[0].format == "response_template":
+    if detections[0].format == "response_template":
         return _template_of(tokenizer), reasoning
-    files = [item.file or get_format(item.format) for item in found]
+    files = [item.file or get_format(item.format) for item in detections]
     if reasoning is None and not files[0].has_reasoning:
         reasoning = next((file.name for file in files if not file.has_tools), None)
-    return found[0].file or files[0].name, reasoning
+    return detections[0].file or files[0].name, reasoning
 
 
 def check_format_names(format: Any, reasoning: Any = None) -> None:

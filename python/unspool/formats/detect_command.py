@@ -21,19 +21,19 @@ def detected(model: str) -> tuple[tuple[Detection, ...], str | None]:
         ArgumentError: No format matches, or the model cannot be read.
     """
     facts, problem = read_model_facts(model)
-    found = detect(facts)
-    if not found:
+    detections = detect(facts)
+    if not detections:
         known = f" ({problem})" if problem else ""
         raise ArgumentError(
             f"no format matches '{model}'{known}; pass its chat template, see `unspool formats`, "
             "or learn a format with `unspool learn`"
         )
-    return found, problem
+    return detections, problem
 
 
-def detected_text(found: tuple[Detection, ...], problem: str | None, model: str) -> str:
+def detected_text(detections: tuple[Detection, ...], problem: str | None, model: str) -> str:
     """Return the format's name on a line of its own, then the evidence for it, and other formats."""
-    best = found[0]
+    best = detections[0]
     lines = [best.format, *(f"  decided by {item}" for item in best.evidence)]
     if problem:
         lines.append(f"  by the name alone, since {problem}")
@@ -41,14 +41,14 @@ def detected_text(found: tuple[Detection, ...], problem: str | None, model: str)
     if file is not None:
         reads = [name for name, has in (("tools", file.has_tools), ("reasoning", file.has_reasoning)) if has]
         lines.append(f"  reads {' and '.join(reads) or 'text'}")
-    other = next((item.format for item in found[1:] if not get_format(item.format).has_tools), None)
+    other = next((item.format for item in detections[1:] if not get_format(item.format).has_tools), None)
     if file is not None and not file.has_reasoning and other is not None:
         lines.append(f"  reasoning: {other}")
     if best.file is not None:
         lines.append(
             f"  no format of unspool has its markers; `unspool learn {model}` prints this one as a file"
         )
-    lines += [f"  or {item}" for item in found[1 : 1 + _MOST]]
+    lines += [f"  or {item}" for item in detections[1 : 1 + _MOST]]
     return "\n".join(lines)
 
 

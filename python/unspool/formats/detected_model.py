@@ -102,7 +102,7 @@ def _added_tokens(source: Any) -> Iterator[str]:
             yield str(token["content"] if isinstance(token, Mapping) else token)
     for key in ("get_added_vocab", "added_tokens"):
         vocabulary = getattr(source, key, None)
-        found = vocabulary() if callable(vocabulary) else vocabulary or ()
-        if isinstance(found, Mapping) and all(isinstance(key, int) for key in found):  # a Vocabulary's, by id
-            found = found.values()
-        yield from map(str, found)
+        added = vocabulary() if callable(vocabulary) else vocabulary or ()
+        if isinstance(added, Mapping) and all(isinstance(key, int) for key in added):  # a Vocabulary's, by id
+            added = added.values()
+        yield from map(str, added)

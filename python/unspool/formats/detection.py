@@ -83,12 +83,12 @@ def _is_missing(path: str) -> bool:
 def _known(model: DetectedModel, files: tuple[FormatFile, ...]) -> tuple[Detection, ...]:
     """Return the formats that match, best first. Cached, because a server asks for each request."""
     ruled = [file for file in files if file.detect]
-    found = _matching(ruled, model)
-    shown = [file for file in ruled if file.name in found and _shows_calls(file, found[file.name][1])]
+    matches = _matching(ruled, model)
+    shown = [file for file in ruled if file.name in matches and _shows_calls(file, matches[file.name][1])]
     if model.answers and not any(reads_calls(file, model.answers) for file in shown):
-        found = _matching(ruled, model, in_answers=True)
-        shown = [file for file in ruled if file.name in found and _shows_calls(file, found[file.name][1])]
-    ranked = [detection for _, detection in sorted(found.values(), key=lambda pair: pair[0], reverse=True)]
+        matches = _matching(ruled, model, in_answers=True)
+        shown = [file for file in ruled if file.name in matches and _shows_calls(file, matches[file.name][1])]
+    ranked = [detection for _, detection in sorted(matches.values(), key=lambda pair: pair[0], reverse=True)]
     if shown:
         # The template decides: formats that it contradicts do not match.
         known = {file.name for file in ruled if "template" in file.detect}

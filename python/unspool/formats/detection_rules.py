@@ -24,20 +24,20 @@ def compare(
         in_answers: Whether the answers that the template writes count, if its source does not satisfy the rule.
     """
     rule = file.detect
-    found: dict[Kind, list[str]] = {
+    words: dict[Kind, list[str]] = {
         "template": _shown_in_template(rule, model) or (shown_in_answers(file, model) if in_answers else []),
         "tokens": _all_of(rule.get("tokens", ()), model.tokens),
         "model_type": [item for item in rule.get("model_types", ()) if item == _key(model.model_type, "_")],
         "name": [word for word in rule.get("names", ()) if _has_word(_last_part(model.name), word)],
     }
-    if not model.template and not any(found.values()):  # only if there is nothing better
+    if not model.template and not any(words.values()):  # only if there is nothing better
         shared = _key(model.model_type, "_")
         if shared in rule.get("shared_types", ()):
             return (Evidence("shared_type", repr(shared)),), ()
-    if rule.get("named") and not (found["model_type"] or found["name"]):
-        found["template"] = []
-    evidence = tuple(Evidence(kind, ", ".join(map(repr, what))) for kind, what in found.items() if what)
-    return evidence, tuple(sum(map(len, what)) for what in found.values())
+    if rule.get("named") and not (words["model_type"] or words["name"]):
+        words["template"] = []
+    evidence = tuple(Evidence(kind, ", ".join(map(repr, what))) for kind, what in words.items() if what)
+    return evidence, tuple(sum(map(len, what)) for what in words.values())
 
 
 def shown_in_answers(file: FormatFile, model: DetectedModel) -> list[str]:
