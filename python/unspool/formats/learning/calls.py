@@ -107,7 +107,7 @@ def _frames(repeat: Repeat, core: str, *, begins: bool) -> Iterator[Keys]:
         yield {"calls": (repeat.before + holes.CALLS,), "call": spaced}
         yield {"call": (repeat.before + call + repeat.separator,)}
     else:  # a blank before only the first call is markup too; the parser drops it as far as it is there
-        yield {"call": tuple(repeat.before + one for one in spaced)}
+        yield {"call": tuple(repeat.before + call_pattern for call_pattern in spaced)}
 
 
 def _spaced(repeat: Repeat, call: str, *, begins: bool) -> tuple[str, ...]:

@@ -54,10 +54,10 @@ def _objects(text: str, call: Call, index: int, start: int) -> Iterator[Core]:
     """Find a JSON object with the name and the arguments."""
     for match in re.finditer(r"\{", text[start:]):
         begin = start + match.start()
-        found = _decode(text, begin)
-        if found is None:
+        decoded = _decode(text, begin)
+        if decoded is None:
             continue
-        value, end = found
+        value, end = decoded
         pattern = _object_pattern(value, call, index)
         if holes.NAME not in pattern or holes.ARGUMENTS not in pattern:
             continue

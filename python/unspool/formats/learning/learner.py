@@ -38,15 +38,15 @@ def learn_template(source: TemplateSource, name: str, timeout: float) -> FormatF
     with Sandbox(source.template, timeout, is_patient=True) as sandbox:
         common = {**tokens, "tools": tools_of((*CALLS, TYPED))}
         shape, has_calls = find_shape(sandbox, common)
-        found = _learn_shape(sandbox, shape, has_calls, tokens, source.template, name)
-        if isinstance(found, FormatFile):
-            return found
-        nearest = found
+        result = _learn_shape(sandbox, shape, has_calls, tokens, source.template, name)
+        if isinstance(result, FormatFile):
+            return result
+        nearest = result
         for other in _other_shapes(shape, has_calls):
-            found = _learn_shape(sandbox, other, has_calls, tokens, source.template, name)
-            if isinstance(found, FormatFile):
-                return found
-            nearest = _nearer(nearest, found)
+            result = _learn_shape(sandbox, other, has_calls, tokens, source.template, name)
+            if isinstance(result, FormatFile):
+                return result
+            nearest = _nearer(nearest, result)
     parts = f" ({nearest.parts})" if nearest.parts else ""
     raise LearnError(f"the format is not learnt; {nearest.name}: {nearest.reason}{parts}")
 
@@ -65,11 +65,11 @@ def _learn_shape(
     if not has_calls and CALLS[0].name in shown.prompt:
         raise LearnError("the chat template tells the model of tools, and renders no call")
     renderer = Renderer(sandbox, shape, {**tokens, "tools": tools_of(TOOLS_OF_PROOFS)})
-    found = _Search(renderer, shown, name, has_calls).run()
-    if isinstance(found, FormatFile) or not shown.splits_turns:
-        return found
+    result = _Search(renderer, shown, name, has_calls).run()
+    if isinstance(result, FormatFile) or not shown.splits_turns:
+        return result
     other = _Search(renderer, shown.of_one_turn(), name, has_calls).run()
-    return other if isinstance(other, FormatFile) else _nearer(found, other)
+    return other if isinstance(other, FormatFile) else _nearer(result, other)
 
 
 def _nearer(first: Failure, second: Failure) -> Failure:
@@ -118,34 +118,34 @@ class _Search:
                 unread.append(proposal)
                 continue
             self._read_frames = self._read_frames or frames
-            found = self._complete(proposal, is_plain_read=True)
-            if found is not None:
-                return found
+            file = self._complete(proposal, is_plain_read=True)
+            if file is not None:
+                return file
         for proposal in unread:  # a header may show where the content is
             if self._has_calls and has_words(proposal.frames.content_open):
-                found = self._complete(proposal, is_plain_read=False)
-                if found is not None:
-                    return found
+                file = self._complete(proposal, is_plain_read=False)
+                if file is not None:
+                    return file
         return replace(self._worst, parts=self._parts())
 
     def _parts(self) -> str:
         """What was found of the format, and what was not."""
         frames = self._read_frames
         if frames is None:
-            found = "not found: content" if self._plain else "not rendered: an answer without calls"
+            parts = "not found: content" if self._plain else "not rendered: an answer without calls"
         elif frames.has_reasoning:
-            found = (
+            parts = (
                 f"found: content, and reasoning in {frames.reasoning_open + '…' + frames.reasoning_close!r}"
             )
         else:
-            found = "found: content, and no reasoning"
+            parts = "found: content, and no reasoning"
         if not self._has_calls:
-            return found
+            return parts
         if self._tried:
-            return f"{found}; not found: calls, after {self._tried} proposals"
+            return f"{parts}; not found: calls, after {self._tried} proposals"
         call = self._shown.texts.get("call") or self._shown.texts.get("content_call")
         written = f", as in {call.text[:160]!r}" if call else ""
-        return f"{found}; not found: calls{written}"
+        return f"{parts}; not found: calls{written}"
 
     def _with_turn(self, frames: Frames) -> tuple[_Proposal, Failure | None]:
         """Return the proposal with the first turn that parses the answers without calls; or with the last turn, and its

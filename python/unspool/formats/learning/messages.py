@@ -207,13 +207,13 @@ def _content_closes(shown: Messages) -> list[str]:
     if shown.around_content is None:
         return [""]
     _, _, after = shown.around_content
-    found = []
+    closes = []
     call = shown.content_call
     if call is not None and CONTENT in call.text and call.text.find(CONTENT) < call.text.find(CALLS[0].name):
         gap = call.text.split(CONTENT, 1)[1]
-        found.append(gap[: tag_start(gap, len(common_start(gap, after)))])
-    found += [after, ""]
+        closes.append(gap[: tag_start(gap, len(common_start(gap, after)))])
+    closes += [after, ""]
     tag = TAG.match(after.strip())
     if tag and not any(tag[0] in text for text in _within(shown)):  # it ends the answer
-        found.insert(0, "")
-    return [text if has_words(text) else "" for text in dict.fromkeys(found)]
+        closes.insert(0, "")
+    return [text if has_words(text) else "" for text in dict.fromkeys(closes)]

@@ -40,16 +40,16 @@ def tagged(text: str, call: Call, place: int) -> Iterator[tuple[int, str, str]]:
 
 def _places(text: str, call: Call, start: int) -> list[tuple[str, int, int]] | None:
     """Return each key in the order of the text, with its place and the end of its value."""
-    found = []
+    places = []
     for key, value in call.arguments.items():
         at = text.find(key, start)
         value_at = text.find(str(value), at + len(key)) if at >= 0 else -1
         if value_at < 0:
             return None
-        found.append((key, at, value_at + len(str(value))))
-    found.sort(key=lambda item: item[1])
-    in_order = all(left[2] <= right[1] for left, right in pairwise(found))
-    return found if in_order else None
+        places.append((key, at, value_at + len(str(value))))
+    places.sort(key=lambda item: item[1])
+    in_order = all(left[2] <= right[1] for left, right in pairwise(places))
+    return places if in_order else None
 
 
 def with_types(parameter: str, typed: str) -> Iterator[tuple[str, ...]]:

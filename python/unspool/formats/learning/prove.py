@@ -50,15 +50,15 @@ class Reading:
         """
         whole = self.prompt + self.rest
         if is_hidden and not self.answer.reasoning and opener and whole.rstrip().endswith(opener):
-            found = [(whole, closer + self.text)]
-            found += [(self.prompt, self.text)] if opener in self.rest else []
+            splits = [(whole, closer + self.text)]
+            splits += [(self.prompt, self.text)] if opener in self.rest else []
         elif self.answer.reasoning and opener and opener in self.rest:
             written = self.prompt[-_PROMPT_END:] + self.text.split(self.answer.reasoning[:8], 1)[0]
-            found = [(self.prompt if opener in written else whole, self.text)]
+            splits = [(self.prompt if opener in written else whole, self.text)]
         else:
-            found = [(self.prompt, self.text)]
-        cut = [(prompt, self._until(end, text)) for prompt, text in found for end in ends]
-        return [*found, *((prompt, text) for prompt, text in cut if text)]
+            splits = [(self.prompt, self.text)]
+        cut = [(prompt, self._until(end, text)) for prompt, text in splits for end in ends]
+        return [*splits, *((prompt, text) for prompt, text in cut if text)]
 
     def _until(self, end: str, text: str) -> str:
         """Return the output up to the end where the model stops; "" if the model continues there."""
@@ -107,8 +107,8 @@ def prove(
         opener, closer = reasoning.open.text, reasoning.close.literal
     ends = file.patterns.get("end", ())
     for passed, reading in enumerate(readings):
-        for given, text in reading.as_written(opener, closer, is_hidden=is_hidden, ends=ends):
-            for prompt, pieces in _ways(given, text) if thorough else [(given, [text])]:
+        for written_prompt, text in reading.as_written(opener, closer, is_hidden=is_hidden, ends=ends):
+            for prompt, pieces in _ways(written_prompt, text) if thorough else [(written_prompt, [text])]:
                 reason = difference(read_chunks(format, pieces, tools, prompt=prompt), reading.answer)
                 if reason:
                     return Failure(reading.name, f"{reason}, in {_short(text)}", passed)

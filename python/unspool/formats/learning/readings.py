@@ -36,11 +36,11 @@ class Renderer:
             twin = Answer(answer.reasoning, answer.content, answer.calls)
             jobs += [job_of(answer, self.shape), job_of(twin, self.shape)]
         rendered = self.sandbox.render(jobs, self.common)
-        made = [text for text, _ in rendered]
-        prompt, bare = made[0] or "", made[1] or ""
-        found = []
+        texts = [text for text, _ in rendered]
+        prompt, bare = texts[0] or "", texts[1] or ""
+        cut_answers = []
         for at, (name, answer) in enumerate(answers.items()):
-            (text, error), twin_text = rendered[2 + 2 * at], made[3 + 2 * at]
+            (text, error), twin_text = rendered[2 + 2 * at], texts[3 + 2 * at]
             reading = None if text is None else self._reading(name, answer, text, (prompt, bare), shown)
             if text is None:
                 self.reasons[name] = f"the template fails: {error}"
@@ -49,8 +49,8 @@ class Renderer:
             elif isinstance(reading, str):
                 self.reasons[name] = reading
             elif reading is not None:
-                found.append(reading)
-        return found
+                cut_answers.append(reading)
+        return cut_answers
 
     def _reading(
         self, name: str, answer: Answer, text: str, prompts: tuple[str, str], shown: Shown

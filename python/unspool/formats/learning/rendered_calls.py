@@ -84,13 +84,13 @@ def _render(template: str, tokens: tuple[tuple[str, str], ...]) -> tuple[Rendere
 
 def _answers(sandbox: Sandbox, shape: Shape, common: dict[str, Any]) -> list[RenderedCalls]:
     jobs = [prompt_job(shape), prompt_job(shape, False), *(job_of(answer, shape) for answer in _ANSWERS)]
-    made = [text for text, _ in sandbox.render(jobs, common)]
-    prompt, bare = made[0] or "", made[1] or ""
-    found = []
-    for answer, text in zip(_ANSWERS, made[2:], strict=True):
+    texts = [text for text, _ in sandbox.render(jobs, common)]
+    prompt, bare = texts[0] or "", texts[1] or ""
+    answers = []
+    for answer, text in zip(_ANSWERS, texts[2:], strict=True):
         if text is not None and all(call.name in text for call in answer.calls):
             part = cut(text, prompt, bare, (CONTENT,))
             names = tuple(call.name for call in answer.calls)
             calls = tuple(meant_calls(answer))
-            found.append(RenderedCalls(part.prompt, part.lead, part.text.split(EOS)[0], names, calls))
-    return found
+            answers.append(RenderedCalls(part.prompt, part.lead, part.text.split(EOS)[0], names, calls))
+    return answers

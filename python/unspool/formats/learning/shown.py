@@ -64,23 +64,23 @@ class Shown:
 
     def __init__(
         self,
-        found: dict[str, Rendered],
+        by_name: dict[str, Rendered],
         prompts: _Prompts,
         hidden: tuple[str, ...],
         *,
         has_one_turn: bool = False,
     ) -> None:
-        self._found, self._prompts, self._hidden, self._has_one_turn = found, prompts, hidden, has_one_turn
+        self._found, self._prompts, self._hidden, self._has_one_turn = by_name, prompts, hidden, has_one_turn
         turn = self.prompt[turn_start(self.prompt, prompts.bare) :]
         head = _HEAD.match(turn.strip())
         self._head = head[0] if head else ""
-        counted = {name: rendered for name, rendered in found.items() if self.is_one_answer(rendered.text)}
+        counted = {name: rendered for name, rendered in by_name.items() if self.is_one_answer(rendered.text)}
         self.tail = _tail(counted)
         self.texts = {name: without_tail(rendered, self.tail) for name, rendered in counted.items()}
         self.ends = _end_of(self.tail)
         within = _within(counted)
         self.later = tuple(
-            end for end in _end_of(_after_content(found)) if not any(end in text for text in within)
+            end for end in _end_of(_after_content(by_name)) if not any(end in text for text in within)
         )
         self.messages = Messages(
             content=self.texts.get("content"),
@@ -148,12 +148,12 @@ def render_known(sandbox: Sandbox, shape: Shape, common: dict[str, Any], templat
         prompt_job(shape), prompt_job(shape, False), prompt_job(Shape()), prompt_job(Shape(variables=THINKING)),
         job_of([Answer(CONTENT), Answer("zqlater")], shape),
     ]  # fmt: skip
-    made = sandbox.render([*jobs, *(job_of(answer, shape) for answer in answers)], common)
-    prompt, bare, default, thinking, later = (text or "" for text, _ in made[: len(jobs)])
+    outputs = sandbox.render([*jobs, *(job_of(answer, shape) for answer in answers)], common)
+    prompt, bare, default, thinking, later = (text or "" for text, _ in outputs[: len(jobs)])
     if not prompt:
-        raise LearnError(f"the chat template refuses a plain prompt: {made[0][1]}")
-    texts = [text for text, _ in made[len(jobs) :]]
-    found = {
+        raise LearnError(f"the chat template refuses a plain prompt: {outputs[0][1]}")
+    texts = [text for text, _ in outputs[len(jobs) :]]
+    messages = {
         name: cut(text, prompt, bare, (REASONING, CONTENT))
         for name, text in [*zip(_ANSWERS, texts, strict=False), ("later", later)]
         if text is not None
@@ -164,7 +164,7 @@ def render_known(sandbox: Sandbox, shape: Shape, common: dict[str, Any], templat
         for number, tag in enumerate(tags)
         if f"<{tag[2:]}" in opened and any(map(_lacks_reasoning, texts[len(_ANSWERS) + number :: len(tags)]))
     )
-    return Shown(found, _Prompts(prompt, bare, default), hidden)
+    return Shown(messages, _Prompts(prompt, bare, default), hidden)
 
 
 def _closing_tags(template: str) -> list[str]:
@@ -200,17 +200,17 @@ def _within(found: dict[str, Rendered]) -> list[str]:
     return [found[name].text.rsplit(CALLS[0].name, 1)[0] for name in names if name in found]
 
 
-def _tail(found: dict[str, Rendered]) -> str:
+def _tail(rendered: dict[str, Rendered]) -> str:
     """Return the text after every answer, from the first tag that does not also occur within one."""
     afters = []
     for name, mark in (("content", CONTENT), ("call", "zqvalc"), ("calls", "zqsecc")):
-        text = found[name].text if name in found else ""
+        text = rendered[name].text if name in rendered else ""
         if mark in text:
             afters.append(text.rsplit(mark, 1)[1])
     if not afters:
         return ""
     tail = common_tail(afters)
-    within = _within(found)
+    within = _within(rendered)
     tags = list(TAG.finditer(tail))
     own = [tag for tag in tags if not any(tag[0] in text for text in within)]
     if not tags or own[:1] == tags[:1]:

@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def _render_jobs(template: Any, request: dict[str, Any], text_bytes: int) -> dict[str, Any]:
-    made = []
+    results = []
     for job in request["jobs"]:
         try:
             text = _render(template, {**request["common"], **job}, text_bytes)
@@ -60,10 +60,10 @@ def _render_jobs(template: Any, request: dict[str, Any], text_bytes: int) -> dic
         except MemoryError:
             raise
         except Exception as error:
-            made.append({"error": _line(error)})
+            results.append({"error": _line(error)})
         else:
-            made.append({"text": text})
-    return {"made": made, "cpu_seconds": _used_seconds()}
+            results.append({"text": text})
+    return {"made": results, "cpu_seconds": _used_seconds()}
 
 
 class _TooLongError(Exception):

@@ -101,11 +101,13 @@ def assistant_message(
         message["content"] = [{"type": "thinking", "thinking": reasoning}, *text]
     elif reasoning:
         message.update(dict.fromkeys(("reasoning_content", "reasoning", "thinking"), reasoning))
-    made = []
+    tool_calls = []
     for id, name, arguments in calls:
-        given = json.dumps(arguments, ensure_ascii=False) if shape.has_text_arguments else arguments
-        made.append({"id": id, "type": "function", "function": {"name": name, "arguments": given}})
-    return {**message, "tool_calls": made} if made else message
+        shown_arguments = json.dumps(arguments, ensure_ascii=False) if shape.has_text_arguments else arguments
+        tool_calls.append(
+            {"id": id, "type": "function", "function": {"name": name, "arguments": shown_arguments}}
+        )
+    return {**message, "tool_calls": tool_calls} if tool_calls else message
 
 
 _TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", list: "array", dict: "object"}

@@ -46,13 +46,13 @@ def find_shape(sandbox: Renders, common: dict[str, Any]) -> tuple[Shape, bool]:
         tried = replace(base, reasoning=kind, variables=variables)
         jobs += [job_of(Answer(CONTENT, REASONING), tried), job_of(Answer("", REASONING, CALLS[:1]), tried)]
     jobs.append(job_of(Answer(CONTENT), base))
-    made = [text or "" for text, _ in sandbox.render(jobs, common)]
+    texts = [text or "" for text, _ in sandbox.render(jobs, common)]
     for number in (0, 1):  # reasoning next to content counts more than next to a call
         for place, (kind, variables) in enumerate(_REASONING_SHAPES):
-            text = made[2 * place + number]
+            text = texts[2 * place + number]
             if _is_written(text) and (number or CONTENT in text):
                 return replace(base, reasoning=kind, variables=variables), has_calls
-    if CONTENT not in made[-1] and not has_calls:
+    if CONTENT not in texts[-1] and not has_calls:
         raise LearnError("the chat template renders neither an assistant's content nor a call")
     return base, has_calls
 
@@ -66,10 +66,10 @@ def _is_written(text: str) -> bool:
 def _call_shape(sandbox: Renders, common: dict[str, Any]) -> Shape | None:
     jobs = [job_of(Answer(calls=CALLS[:1]), shape) for shape in _CALL_SHAPES]
     empty = [job_of(Answer(), shape) for shape in _CALL_SHAPES]
-    made = sandbox.render([*jobs, *empty], common)
+    outputs = sandbox.render([*jobs, *empty], common)
     count = len(_CALL_SHAPES)
     key, values = next(iter(CALLS[0].arguments)), list(CALLS[0].arguments.values())
-    for shape, (text, _), (plain, _) in zip(_CALL_SHAPES, made[:count], made[count:], strict=True):
+    for shape, (text, _), (plain, _) in zip(_CALL_SHAPES, outputs[:count], outputs[count:], strict=True):
         # The template has written JSON within a text, or an object as Python prints it.
         if text is None or '\\"' + key in text or f"{{'{key}': '" in text:
             continue
