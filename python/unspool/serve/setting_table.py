@@ -1,6 +1,6 @@
-"""Tables of settings: dataclasses whose fields are annotated with a `Setting`.
+"""Tables of settings: dataclasses whose fields say what the command and the documentation need to know.
 
-    max_queue: Annotated[int, Setting("Requests that may wait; further ones get 429.", least=0)] = 100
+    max_queue: int = setting(100, "Requests that may wait; further ones get 429.", least=0)
 
 The checks, the command's options, their variables and the pages of the documentation are made from such fields.
 """
@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origi
 
 from unspool.errors import ArgumentError
 
-__all__ = ["Setting", "SettingField", "check_settings", "describe", "fields_of", "read_settings"]
+__all__ = ["Setting", "SettingField", "check_settings", "describe", "fields_of", "read_settings", "setting"]
 
 T = TypeVar("T")
 
@@ -46,6 +46,13 @@ class Setting:
     flag: str | None = None
     shows_default: bool = True
     after: str | None = None
+
+
+def setting(default: T, *description: Any, **limits: Any) -> T:
+    """Return a dataclass's field with this default; the other arguments are those of `Setting`."""
+    field: Any = dataclasses.field(default=default, metadata={"setting": Setting(*description, **limits)})
+    value: T = field
+    return value
 
 
 class SettingField(NamedTuple):
@@ -81,12 +88,11 @@ class SettingField(NamedTuple):
 @functools.cache
 def fields_of(table: type) -> tuple[SettingField, ...]:
     """Return the fields of a table."""
-    hints = get_type_hints(table, include_extras=True)
+    hints = get_type_hints(table)
     return tuple(_field(field, hints[field.name]) for field in dataclasses.fields(table))
 
 
-def _field(field: dataclasses.Field[Any], hint: Any) -> SettingField:
-    annotation, setting = get_args(hint)
+def _field(field: dataclasses.Field[Any], annotation: Any) -> SettingField:
     is_union = get_origin(annotation) in (Union, UnionType)
     kinds = get_args(annotation) if is_union else (annotation,)
     (kind,) = (item for item in kinds if item is not NoneType)
@@ -98,7 +104,7 @@ def _field(field: dataclasses.Field[Any], hint: Any) -> SettingField:
         is_many=is_many,
         choices=choices,
         default=field.default,
-        setting=setting,
+        setting=field.metadata["setting"],
     )
 
 
