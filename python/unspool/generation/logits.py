@@ -78,18 +78,20 @@ def _make_processors(settings: GenerationSettings, prompt_length: int, device: A
     from transformers.generation import logits_process as transformers
 
     option, eos = settings.option, sorted(settings.eos)
-    made: list[Any] = []
+    processors: list[Any] = []
     if option("repetition_penalty", 1.0) != 1.0:
-        made.append(transformers.RepetitionPenaltyLogitsProcessor(option("repetition_penalty")))
+        processors.append(transformers.RepetitionPenaltyLogitsProcessor(option("repetition_penalty")))
     if option("no_repeat_ngram_size", 0) > 0:
-        made.append(transformers.NoRepeatNGramLogitsProcessor(option("no_repeat_ngram_size")))
+        processors.append(transformers.NoRepeatNGramLogitsProcessor(option("no_repeat_ngram_size")))
     if (words := option("bad_words_ids")) is not None:
-        made.append(transformers.NoBadWordsLogitsProcessor(words, eos))
+        processors.append(transformers.NoBadWordsLogitsProcessor(words, eos))
     if (least := option("min_new_tokens", 0)) > 0 and eos:
-        made.append(transformers.MinNewTokensLengthLogitsProcessor(prompt_length, least, eos, device=device))
+        processors.append(
+            transformers.MinNewTokensLengthLogitsProcessor(prompt_length, least, eos, device=device)
+        )
     if (suppressed := option("suppress_tokens")) is not None:
-        made.append(transformers.SuppressTokensLogitsProcessor(suppressed, device=device))
-    return made
+        processors.append(transformers.SuppressTokensLogitsProcessor(suppressed, device=device))
+    return processors
 
 
 class IdPicker:

@@ -147,9 +147,9 @@ def _twin_type(kind: Any) -> Any:
     make: Any = getattr(kind, _PROCESSORS)
 
     def processors(self: Any, *args: Any, **options: Any) -> Any:
-        made = make(self, *args, **options)
-        made.insert(0, functools.partial(_show, self._unspool_see))
-        return made
+        processor_list = make(self, *args, **options)
+        processor_list.insert(0, functools.partial(_show, self._unspool_see))
+        return processor_list
 
     members = {
         _PROCESSORS: processors,

@@ -36,8 +36,8 @@ def closer_of(
         )
     tokens = set(vocabulary.added_tokens.values())
     # A family may have several spellings; prefer one that is a token of the model.
-    found = next((closer for closer in closers if closer.text in tokens), closers[0])
-    return found.before + found.text + found.after
+    chosen = next((closer for closer in closers if closer.text in tokens), closers[0])
+    return chosen.before + chosen.text + chosen.after
 
 
 class ReasoningBudget:

@@ -102,9 +102,9 @@ class GenerationRun(ModelRun[Rows]):
             except NotContinuable as problem:
                 self.prepared = prepared.refused(str(problem))
         output = generate_with_transformers(self.model, *rest)
-        given = getattr(output, "metadata", None)
-        if isinstance(given, Mapping):  # metadata from a model that runs the prompt itself
-            self.metadata = given
+        metadata = getattr(output, "metadata", None)
+        if isinstance(metadata, Mapping):  # metadata from a model that runs the prompt itself
+            self.metadata = metadata
 
     def _settings_of(self, part: Rows, row: int) -> GenerationSettings:
         seed = self.settings.sampling.seed

@@ -146,7 +146,7 @@ def _response_attributes(
     answers: Answers, usage: Usage, broken_off: str | None, waited_s: float | None
 ) -> dict[str, Any]:
     messages = [parser.message for parser in answers.parsers]
-    made: dict[str, Any] = {
+    attributes: dict[str, Any] = {
         "gen_ai.usage.input_tokens": usage.prompt_tokens,
         "gen_ai.usage.output_tokens": usage.completion_tokens,
         "gen_ai.usage.cache_read.input_tokens": usage.cached_tokens,
@@ -156,7 +156,7 @@ def _response_attributes(
         ),
         "gen_ai.response.time_to_first_chunk": waited_s,
     }
-    return {name: value for name, value in made.items() if value is not None}
+    return {name: value for name, value in attributes.items() if value is not None}
 
 
 def is_used() -> bool:

@@ -68,8 +68,8 @@ def bridge(
         UnknownFormatError, VocabularyError: As in `Parser`.
         ImportError: jinja2 is missing.
     """
-    given = dict(locals())
+    arguments = dict(locals())
     from unspool.generation.bridging.bridge_request import read_request
     from unspool.generation.bridging.build import build_bridge
 
-    return build_bridge(read_request(**given))
+    return build_bridge(read_request(**arguments))

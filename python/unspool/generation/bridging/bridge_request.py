@@ -62,11 +62,11 @@ class Request:
         return tuple(end.strip() for end in given if end.strip())
 
 
-def read_request(ids: Sequence[int], next_messages: Iterable[Mapping[str, Any]], **given: Any) -> Request:
+def read_request(ids: Sequence[int], next_messages: Iterable[Mapping[str, Any]], **arguments: Any) -> Request:
     """Validate arguments; see `unspool.bridge` for them and the errors."""
-    _check_choices(given)
-    own = [int(one) for one in ids]
-    length = given["prompt_length"]
+    _check_choices(arguments)
+    own = [int(id) for id in ids]
+    length = arguments["prompt_length"]
     if not 0 <= length <= len(own):
         raise ArgumentError(f"prompt_length is {length}; pass how many of the {len(own)} ids are the prompt")
     following = _messages(next_messages, "next_messages")
@@ -74,26 +74,26 @@ def read_request(ids: Sequence[int], next_messages: Iterable[Mapping[str, Any]],
         raise ArgumentError("next_messages is empty; pass the calls' results, or the user's next message")
     if any(message.get("role") == "assistant" for message in following):
         raise ArgumentError("next_messages has an assistant's message; pass only what follows the answer")
-    tokenizer, format = given["tokenizer"], given["format"]
-    source = _source(given["template"], tokenizer)
-    tools = None if given["tools"] is None else [dict(tool) for tool in given["tools"]]
-    variables = {**_NO_TOKENS, **source.tokens, "tools": tools, **(given["variables"] or {})}
+    tokenizer, format = arguments["tokenizer"], arguments["format"]
+    source = _source(arguments["template"], tokenizer)
+    tools = None if arguments["tools"] is None else [dict(tool) for tool in arguments["tools"]]
+    variables = {**_NO_TOKENS, **source.tokens, "tools": tools, **(arguments["variables"] or {})}
     _check_json(variables, "tools and variables")
     return Request(
         ids=own,
         next_messages=following,
         file=get_format(format) if isinstance(format, str) else format,
         vocabulary=from_tokenizer(tokenizer),
-        encode=given["encode"] or _encode_of(tokenizer),
+        encode=arguments["encode"] or _encode_of(tokenizer),
         prompt_length=length,
         template=source.template,
         variables=variables,
-        message=given["message"],
-        messages=None if given["messages"] is None else _messages(given["messages"], "messages"),
-        keeps_history=given["history"] == "keep",
-        closes=given["on_cut"] == "close",
-        checks=given["check"],
-        timeout=given["timeout"],
+        message=arguments["message"],
+        messages=None if arguments["messages"] is None else _messages(arguments["messages"], "messages"),
+        keeps_history=arguments["history"] == "keep",
+        closes=arguments["on_cut"] == "close",
+        checks=arguments["check"],
+        timeout=arguments["timeout"],
     )
 
 

@@ -27,8 +27,8 @@ def build_bridge(request: Request) -> Bridge:
     refused = _refusal(request, ended)
     if refused is not None:
         return _refused(request, refused)
-    given = json.dumps([request.next_messages, request.template], ensure_ascii=False)
-    spelled = Spelled(request.vocabulary, free_letter(given))
+    source_text = json.dumps([request.next_messages, request.template], ensure_ascii=False)
+    spelled = Spelled(request.vocabulary, free_letter(source_text))
     rendered = _render(request, ended, spelled)
     if isinstance(rendered, str):
         return _refused(request, ("template", rendered))
@@ -39,7 +39,7 @@ def build_bridge(request: Request) -> Bridge:
         closed = encoder.ids(_closing(request, ended, suffix), kept)
     added = encoder.ids(suffix.after(ended.end or suffix.end), [*kept, *closed])
     ids = [*kept, *closed, *added]
-    mask = [int(one) for one in loss_mask(ended.labels, prompt=request.prompt_length)]
+    mask = [int(is_trained) for is_trained in loss_mask(ended.labels, prompt=request.prompt_length)]
     mask += [0] * (len(ids) - len(mask))
     difference = find_difference(request, ended, texts, ids) if request.checks else None
     is_exact = difference is None if request.checks else None
@@ -84,10 +84,12 @@ def _render(request: Request, ended: Ended, spelled: Spelled) -> tuple[Suffix, T
             _job(before),
             _job([*before, *answer, *following]),
         ]
-        made = sandbox.render([{**job, "messages": in_form(job["messages"], form)} for job in jobs], common)
+        renderings = sandbox.render(
+            [{**job, "messages": in_form(job["messages"], form)} for job in jobs], common
+        )
     is_outside = request.answer and ended.region == "content"
     last = request.vocabulary.content(request.answer[-1]) if is_outside else None
-    return _read((*request.ends, ended.end.strip()), last or "", made, spelled)
+    return _read((*request.ends, ended.end.strip()), last or "", renderings, spelled)
 
 
 def known_answer(message: Message, shape: Shape) -> dict[str, Any]:
@@ -110,9 +112,9 @@ def _job(messages: Messages, add_generation_prompt: bool = True) -> dict[str, An
 
 
 def _read(
-    ends: tuple[str, ...], last: str, made: list[Rendering], spelled: Spelled
+    ends: tuple[str, ...], last: str, renderings: list[Rendering], spelled: Spelled
 ) -> tuple[Suffix, Texts] | str:
-    (alone, error), (followed, later), (marked, _), (bare, _), (prompt, _), (whole, refusal) = made
+    (alone, error), (followed, later), (marked, _), (bare, _), (prompt, _), (whole, refusal) = renderings
     if alone is None or followed is None:
         return f"the template does not render the next messages: {error or later}"
     if spelled.found and (marked is None or spelled.without(marked) != followed):

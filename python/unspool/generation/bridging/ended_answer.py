@@ -69,11 +69,11 @@ def _with_ids(request: Request, message: Message) -> Message:
     """Return the message with the call ids that the next messages use."""
     calls = message.tool_calls
     if request.message is not None:
-        given = request.message.tool_calls
-        if [call.name for call in given] != [call.name for call in calls]:
+        sent_calls = request.message.tool_calls
+        if [call.name for call in sent_calls] != [call.name for call in calls]:
             raise ArgumentError("message has other calls than the ids; pass what was parsed from these ids")
-        calls = tuple(replace(call, id=one.id) for call, one in zip(calls, given, strict=True))
-    named = [one["tool_call_id"] for one in request.next_messages if one.get("tool_call_id")]
+        calls = tuple(replace(call, id=sent.id) for call, sent in zip(calls, sent_calls, strict=True))
+    named = [result["tool_call_id"] for result in request.next_messages if result.get("tool_call_id")]
     unknown = [id for id in named if id not in {call.id for call in calls}]
     if unknown and request.message is None and len(calls) == 1 and len(set(named)) == 1:
         calls = (replace(calls[0], id=named[0]),)

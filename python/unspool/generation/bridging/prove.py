@@ -51,7 +51,7 @@ def find_difference(request: Request, ended: Ended, texts: Texts, ids: list[int]
         return None
     place = len(common_start(text, texts.whole))
     kind = _kind(request, ended, texts, (text, prompt), place)
-    return _shown(kind, "go on with", *(one[place : place + _SHOWN] for one in (text, texts.whole)))
+    return _shown(kind, "go on with", *(side[place : place + _SHOWN] for side in (text, texts.whole)))
 
 
 def _kind(request: Request, ended: Ended, texts: Texts, ours: tuple[str, str], place: int) -> Kind:
@@ -81,9 +81,9 @@ def _drops_reasoning(request: Request, ended: Ended, both: tuple[str, str], plac
         return place <= end and reasoning not in whole[turn:]
     shapes = request.file.shape.reasoning
     closer = shapes[0].close.text if shapes else ""
-    found = text.find(closer, turn) if closer else -1
+    closer_at = text.find(closer, turn) if closer else -1
     length = len(closer) + len(shapes[0].open.literal) if shapes else 0
-    return place < found + len(closer) and closer not in whole[max(0, place - length) : place + length]
+    return place < closer_at + len(closer) and closer not in whole[max(0, place - length) : place + length]
 
 
 def _region(request: Request, ended: Ended, place: int) -> str:

@@ -71,10 +71,10 @@ def prepare_messages(
             conversations once, to find what it reads. None: objects, text, `reasoning_content`, and unchanged ids.
         chat_template: A template to use instead of the tokenizer's own.
     """
-    given = [dict(message) for message in messages]
+    copies = [dict(message) for message in messages]
     if tokenizer is None:
-        return in_form(given, HistoryForm())
-    return given if all(map(_is_plain, given)) else in_form(given, _form_of(tokenizer, chat_template))
+        return in_form(copies, HistoryForm())
+    return copies if all(map(_is_plain, copies)) else in_form(copies, _form_of(tokenizer, chat_template))
 
 
 def _is_plain(message: Mapping[str, Any]) -> bool:
@@ -157,23 +157,23 @@ def _reads_parts(template: Renders, common: dict[str, Any]) -> bool:
 
 def in_form(messages: Iterable[Mapping[str, Any]], form: HistoryForm) -> Messages:
     """Convert the messages to this form."""
-    made: Messages = []
+    formed: Messages = []
     ids: dict[str, str] = {}  # new ids by old ids
     unanswered: dict[str, str] = {}  # names of calls without a result, by id
     for message in messages:
-        one = {**message, "content": _content(message.get("content"), form)}
-        if one.get("role") == "assistant":
-            calls = [_call(call, form, ids) for call in one.pop("tool_calls", None) or ()]
+        converted = {**message, "content": _content(message.get("content"), form)}
+        if converted.get("role") == "assistant":
+            calls = [_call(call, form, ids) for call in converted.pop("tool_calls", None) or ()]
             unanswered = {call["id"]: call["function"].get("name") for call in calls if "function" in call}
-            one = _answer(one, calls, form)
-        elif one.get("role") == "tool":
-            given = one.get("tool_call_id") or next(iter(unanswered), None)
-            if given is not None:
-                one["tool_call_id"] = id = ids.get(given, given)
+            converted = _answer(converted, calls, form)
+        elif converted.get("role") == "tool":
+            answered_id = converted.get("tool_call_id") or next(iter(unanswered), None)
+            if answered_id is not None:
+                converted["tool_call_id"] = id = ids.get(answered_id, answered_id)
                 if id in unanswered:
-                    one.setdefault("name", unanswered.pop(id))
-        made.append(one)
-    return made
+                    converted.setdefault("name", unanswered.pop(id))
+        formed.append(converted)
+    return formed
 
 
 def _content(content: Any, form: HistoryForm) -> Any:
@@ -208,13 +208,13 @@ def _call(call: Mapping[str, Any], form: HistoryForm, ids: dict[str, str]) -> di
     function = call.get("function")
     if not isinstance(function, Mapping):  # in the template's own form
         return dict(call)
-    given, number = call.get("id") or "", len(ids)
-    id = given
-    if form.shape.ids == "functions" and not given.startswith("functions."):
+    old_id, number = call.get("id") or "", len(ids)
+    id = old_id
+    if form.shape.ids == "functions" and not old_id.startswith("functions."):
         id = f"functions.{function.get('name')}:{number}"
-    elif not given or (form.has_short_ids and not _SHORT_ID.fullmatch(given)):
+    elif not old_id or (form.has_short_ids and not _SHORT_ID.fullmatch(old_id)):
         id = f"call{number:05}"
-    ids[given or id] = id
+    ids[old_id or id] = id
     arguments = _arguments(function.get("arguments"), form.shape.has_text_arguments)
     return {**call, "id": id, "type": "function", "function": {**function, "arguments": arguments}}
 

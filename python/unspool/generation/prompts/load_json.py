@@ -85,10 +85,10 @@ def _check_depth(value: Any) -> None:
 
 def _check_texts(value: Any, place: str) -> None:
     if isinstance(value, str):
-        found = _HALF.search(value)
-        if found is not None:
+        half = _HALF.search(value)
+        if half is not None:
             raise JsonError(
-                f"'{place}' has half of a surrogate pair, U+{ord(found[0]):04X}, which is no character; remove it",
+                f"'{place}' has half of a surrogate pair, U+{ord(half[0]):04X}, which is no character; remove it",
                 place,
             )
     elif isinstance(value, list):

@@ -47,14 +47,16 @@ def build_multimodal_inputs(
         ArgumentError: A content part has another type or no data, or the processor does not accept its media.
     """
     device = getattr(model, "device", None) if device is None else device
-    given: dict[str, Any] = {}
+    static_inputs: dict[str, Any] = {}
     for owner in (processor, model):
         prepare = getattr(owner, "prepare_chunked_prefill_static_inputs", None)
         if callable(prepare):
-            given = as_inputs(prepare(messages, device), device, "prepare_chunked_prefill_static_inputs")
+            static_inputs = as_inputs(
+                prepare(messages, device), device, "prepare_chunked_prefill_static_inputs"
+            )
             break
-    if "input_ids" in given:
-        return given
+    if "input_ids" in static_inputs:
+        return static_inputs
     prompt = render_messages(
         processor if processor is not None else tokenizer,
         messages,
@@ -65,15 +67,17 @@ def build_multimodal_inputs(
     )
     options = {"return_tensors": "pt", "add_special_tokens": not prompt.is_template}
     if callable(processor):
-        made = as_inputs(_call_processor(processor, prompt.text, options, messages), device, "the processor")
+        inputs = as_inputs(
+            _call_processor(processor, prompt.text, options, messages), device, "the processor"
+        )
     else:
-        made = as_inputs(tokenizer(prompt.text, **options), device, "the tokenizer")
-    made["input_ids"] = as_row(made.get("input_ids"), device)
-    if given:
+        inputs = as_inputs(tokenizer(prompt.text, **options), device, "the tokenizer")
+    inputs["input_ids"] = as_row(inputs.get("input_ids"), device)
+    if static_inputs:
         # These features replace the processor's.
-        kept = {"input_ids", "attention_mask", *split_inputs(made).token_inputs}
-        made = {name: value for name, value in made.items() if name in kept}
-    return {**made, **given}
+        kept = {"input_ids", "attention_mask", *split_inputs(inputs).token_inputs}
+        inputs = {name: value for name, value in inputs.items() if name in kept}
+    return {**inputs, **static_inputs}
 
 
 def _call_processor(

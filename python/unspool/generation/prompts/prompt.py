@@ -48,33 +48,33 @@ def read_prompt(value: Any, inputs: Mapping[str, Any] | None = None) -> Prompt:
     Raises:
         ArgumentError: The prompt is empty, has more than one row, or is none of these.
     """
-    given = dict(inputs or {})
+    model_inputs = dict(inputs or {})
     if value is None:
-        return _read_inputs(given)
-    twice = [name for name in _INPUT_KEYS if name in given]
+        return _read_inputs(model_inputs)
+    twice = [name for name in _INPUT_KEYS if name in model_inputs]
     if twice:
         raise ArgumentError(f"the prompt is given twice: pass it alone, or {twice[0]}= alone")
     if isinstance(value, str):
         if not value:
             raise _empty()
-        return Prompt(text=value, inputs=given)
+        return Prompt(text=value, inputs=model_inputs)
     if isinstance(value, Mapping):
-        return _read_mapping(value, given)
+        return _read_mapping(value, model_inputs)
     if hasattr(value, "shape"):
-        return _read_inputs({**given, "input_ids": value})
+        return _read_inputs({**model_inputs, "input_ids": value})
     if hasattr(value, "to_dict"):
-        return read_prompt(value.to_dict(), given)
+        return read_prompt(value.to_dict(), model_inputs)
     if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
         if not value:
             raise _empty()
         if all(isinstance(item, Mapping) for item in value):
-            return Prompt(messages=list(value), inputs=given)
+            return Prompt(messages=list(value), inputs=model_inputs)
         if all(isinstance(item, int) and not isinstance(item, bool) for item in value):
-            return _read_inputs({**given, "input_ids": value})
+            return _read_inputs({**model_inputs, "input_ids": value})
         if all(isinstance(item, Sequence) and not isinstance(item, str) for item in value):
             if len(value) > 1:
                 raise ArgumentError(f"the prompt has {len(value)} rows; a stream has exactly one")
-            return read_prompt(value[0], given)
+            return read_prompt(value[0], model_inputs)
     raise ArgumentError(
         f"the prompt is of type {type(value).__name__}; pass text, chat messages, token ids, a mapping of model "
         "inputs, or an object with to_dict()"

@@ -47,12 +47,12 @@ def split_inputs(inputs: Any, device: Any = None) -> PromptInputs:
     """
     import torch
 
-    given = as_inputs(inputs, device, "the processor")
-    ids = as_row(given.pop("input_ids", None), device)
+    entries = as_inputs(inputs, device, "the processor")
+    ids = as_row(entries.pop("input_ids", None), device)
     token_inputs: dict[str, torch.Tensor] = {}
     static_inputs: dict[str, Any] = {}
     padding_mask = None
-    for name, entry in given.items():
+    for name, entry in entries.items():
         if entry is None:
             continue
         value = torch.as_tensor(entry, device=device) if hasattr(entry, "__array__") else entry

@@ -86,8 +86,8 @@ def _downloaded(repository: str) -> Path:
 
 
 def _of_folder(folder: Path, name: str, file: Path | None = None) -> TokenizerFiles:
-    found = (path for pattern in _VOCABULARIES for path in sorted(folder.glob(pattern)))
-    file = file or next(found, None)
+    candidates = (path for pattern in _VOCABULARIES for path in sorted(folder.glob(pattern)))
+    file = file or next(candidates, None)
     if file is None:
         raise ArgumentError(
             f"'{name}' has none of {', '.join(_VOCABULARIES)}; pass a model's folder, or its .gguf file"
@@ -133,7 +133,7 @@ def _tokenizer(file: Path, config: Mapping[str, Any], special: Iterable[str]) ->
         tokenizer.add_tokens([AddedToken(**fields) for _, fields in listed])
         known = {token.content: token for token in tokenizer.get_added_tokens_decoder().values()}
         lists = (config.get(key) or () for key in ("additional_special_tokens", "extra_special_tokens"))
-        texts = [*special, *(text for one in lists for token in one if (text := _text(token)))]
+        texts = [*special, *(text for entries in lists for token in entries if (text := _text(token)))]
         tokenizer.add_special_tokens(
             [known.get(text) or AddedToken(text, special=True, normalized=False) for text in texts]
         )
@@ -152,13 +152,15 @@ def _templates(folder: Path, config: Mapping[str, Any]) -> str | dict[str, str] 
     files = {path.stem: path for path in sorted((folder / _TEMPLATES).glob("*.jinja"))}
     if (folder / "chat_template.jinja").is_file():
         files["default"] = folder / "chat_template.jinja"
-    given: Any = {name: _read(path) for name, path in files.items()}
-    given = given or config.get("chat_template") or _json(folder / "chat_template.json").get("chat_template")
+    templates: Any = {name: _read(path) for name, path in files.items()}
+    templates = (
+        templates or config.get("chat_template") or _json(folder / "chat_template.json").get("chat_template")
+    )
     texts: list[tuple[Any, Any]]
-    if isinstance(given, list):
-        texts = [(item.get("name"), item.get("template")) for item in given if isinstance(item, Mapping)]
+    if isinstance(templates, list):
+        texts = [(item.get("name"), item.get("template")) for item in templates if isinstance(item, Mapping)]
     else:
-        texts = list(given.items()) if isinstance(given, Mapping) else [("default", given or "")]
+        texts = list(templates.items()) if isinstance(templates, Mapping) else [("default", templates or "")]
     if not all(isinstance(name, str) and isinstance(text, str) for name, text in texts):
         raise ArgumentError(
             f"{folder}: a chat template is no text, or has no name; copy the model's files again"
@@ -187,10 +189,10 @@ def _of_gguf(file: Path) -> TokenizerFiles:
         vocabulary = from_gguf(facts)
         tokens: list[str] = fact(facts, "tokenizer.ggml.tokens", list)
         names = [*_GGUF_SPECIAL, "eot", "eom"]
-        given: dict[str, int] = {
+        token_ids: dict[str, int] = {
             name: fact(facts, f"tokenizer.ggml.{name}_token_id", int, -1) for name in names
         }
-        ids = {name: id for name, id in given.items() if 0 <= id < len(tokens)}
+        ids = {name: id for name, id in token_ids.items() if 0 <= id < len(tokens)}
         start = "tokenizer.chat_template"
         named = {
             key.removeprefix(f"{start}."): fact(facts, key, str)

@@ -59,8 +59,8 @@ class AddedTokenMatcher:
     def split(self, text: str) -> Iterator[tuple[str, AddedToken | None]]:
         """Yield the parts of the text: (text, None) between added tokens, and ("", token) for each added token."""
         done = 0
-        for found, token in self.find(text):
-            begin, end = found, found + len(token.pattern)
+        for place, token in self.find(text):
+            begin, end = place, place + len(token.pattern)
             if token.is_skipped or (token.single_word and not _is_single_word(text, begin, end)):
                 continue
             if token.lstrip:

@@ -100,17 +100,17 @@ class CutFinder:
 
     def _pre_tokens(self, text: str) -> list[str | tuple[str]]:
         """Return the model's input: pre-tokens as strings, added tokens as (content,)."""
-        found: list[str | tuple[str]] = []
+        pre_tokens: list[str | tuple[str]] = []
         for part, token in self._raw.split(text):
             if token is not None:
-                found.append((token.content,))
+                pre_tokens.append((token.content,))
                 continue
             normalized = part if self._normalizer is None else self._normalizer.normalize_str(part)
             for plain, inner in self._normalized.split(normalized):
                 if inner is not None:
-                    found.append((inner.content,))
+                    pre_tokens.append((inner.content,))
                 elif self._pre_tokenizer is None:
-                    found.append(plain)
+                    pre_tokens.append(plain)
                 else:
-                    found.extend(string for string, _ in self._pre_tokenizer.pre_tokenize_str(plain))
-        return found
+                    pre_tokens.extend(string for string, _ in self._pre_tokenizer.pre_tokenize_str(plain))
+        return pre_tokens

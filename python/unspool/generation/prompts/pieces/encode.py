@@ -84,12 +84,12 @@ def special_affixes(tokenizer: Any) -> tuple[list[int], list[int]]:
         except TypeError:
             return [], []
         extra = len(whole) - len(plain)
-        found = {
+        candidates = {
             (tuple(whole[:count]), tuple(whole[count + len(plain) :]))
             for count in range(extra + 1)
             if whole[count : count + len(plain)] == plain
         }
-        agreed = found if agreed is None else agreed & found
+        agreed = candidates if agreed is None else agreed & candidates
         # A text that contains the special token itself leaves several candidates: try the next text.
         if len(agreed) <= 1:
             break

@@ -78,9 +78,9 @@ def _check(tokenizer: Any, text: str, batch_size: int, piece_chars: int) -> None
             raise TypeError(f"{name} must be an int, not {type(value).__name__}")
         if value < 1:
             raise ArgumentError(f"{name} must be at least 1, not {value}")
-    if tokenizers_backend(tokenizer) is not None and (found := _SURROGATE.search(text)) is not None:
+    if tokenizers_backend(tokenizer) is not None and (surrogate := _SURROGATE.search(text)) is not None:
         raise ArgumentError(
-            f"the text has a lone surrogate at character {found.start()}, which no UTF-8 can hold; "
+            f"the text has a lone surrogate at character {surrogate.start()}, which no UTF-8 can hold; "
             "decode the text with errors='replace' before it comes here"
         )
 
