@@ -201,10 +201,10 @@ class CompletionParser:
         is_there = column.is_valid()
         reasons: Any = "stop"
         if self._finish_reason_column is not None:
-            given = _find(table, self._finish_reason_column).cast(pa.string())
-            reasons = given.fill_null("stop").filter(is_there)
-        found = iter(self._parser.parse(column.drop_null(), reasons))
-        messages = [next(found) if there else None for there in is_there.to_pylist()]
+            stated = _find(table, self._finish_reason_column).cast(pa.string())
+            reasons = stated.fill_null("stop").filter(is_there)
+        parsed = iter(self._parser.parse(column.drop_null(), reasons))
+        messages = [next(parsed) if there else None for there in is_there.to_pylist()]
         for name, values in _columns(messages, self._as_json).items():
             if self._prefix + name in table.column_names:
                 raise ArgumentError(f"there is a column '{self._prefix + name}' already; pass another prefix")

@@ -102,10 +102,10 @@ class _Handle:
         except msgspec.DecodeError as error:
             raise EngineError(f"deployment {self.name} sends what is no event: {error}") from None
         if event.error is not None:
-            given = event.error if isinstance(event.error, dict) else {"message": event.error}
-            code = given.get("code")
+            details = event.error if isinstance(event.error, dict) else {"message": event.error}
+            code = details.get("code")
             status = code if isinstance(code, int) and code in _OF_THE_REQUEST else 502
-            raise EngineError(f"deployment {self.name}: {given.get('message')}", status)
+            raise EngineError(f"deployment {self.name}: {details.get('message')}", status)
         return event
 
     async def aclose(self) -> None:
@@ -115,7 +115,7 @@ class _Handle:
 def _events_of(item: Any) -> list[bytes]:
     """Return the JSON events in one item that a deployment yields."""
     if isinstance(item, (list, tuple)):
-        return [data for one in item for data in _events_of(one)]
+        return [data for part in item for data in _events_of(part)]
     if isinstance(item, bytes):
         item = item.decode("utf-8", "replace")
     if isinstance(item, str):

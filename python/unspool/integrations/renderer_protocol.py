@@ -109,12 +109,12 @@ class FormatRenderer:
         The ids of an answer are known if the template writes it after its own generation prompt, with an end token.
         """
         ids = self.render_ids(messages, tools=tools, add_generation_prompt=add_generation_prompt)
-        made = _unmarked(ids, messages)
+        rendered = _unmarked(ids, messages)
         for number, message in enumerate(messages):
             if message["role"] == "assistant":
                 prompt = self.render_ids(messages[:number], tools=tools, add_generation_prompt=True)
-                self._mark(made, number, prompt, tools)
-        return made
+                self._mark(rendered, number, prompt, tools)
+        return rendered
 
     def render_ids(
         self, messages: Messages, *, tools: Tools = None, add_generation_prompt: bool = False

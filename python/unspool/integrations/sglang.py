@@ -422,11 +422,11 @@ def _own_name(names: Iterable[str], registry: Mapping[str, Any], base: Any) -> s
     """Return the first of a family's names under which SGLang has its own detector of type `base`; "": none."""
     for name in names:
         for spelling in (name, name.replace("_", "-"), name.replace("_", "").replace("-", "")):
-            found = registry.get(spelling)
-            if found is None or not issubclass(found, base):
+            registered = registry.get(spelling)
+            if registered is None or not issubclass(registered, base):
                 continue
             if not issubclass(
-                found, ResponseTemplateToolDetector
+                registered, ResponseTemplateToolDetector
             ):  # that one needs the checkpoint's template
                 return spelling
     return ""

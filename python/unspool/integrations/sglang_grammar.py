@@ -29,12 +29,12 @@ def make_tag(
     if file.facts.headers or not _takes_tags():
         return None
     try:
-        found = [tool.model_dump(mode="json") for tool in tools]
-        for tool in found:  # SGLang does not constrain the arguments of other tools
+        definitions = [tool.model_dump(mode="json") for tool in tools]
+        for tool in definitions:  # SGLang does not constrain the arguments of other tools
             tool["function"]["strict"] = tool["function"].get("strict") is True
         choice = tool_choice if isinstance(tool_choice, str) else tool_choice.function.name
         vocabulary = None if tokenizer is None else vocabulary_of(tokenizer, _log)
-        return _make(file, json.dumps(found), choice, thinks, parallel, vocabulary)
+        return _make(file, json.dumps(definitions), choice, thinks, parallel, vocabulary)
     except Exception as error:  # otherwise SGLang would reject the request
         _log.warning("no grammar of %s constrains this request's calls: %s", file.name, error)
         return None

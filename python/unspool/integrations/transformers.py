@@ -128,7 +128,7 @@ class TextGeneration:
             return self._stream(prompt, tools, options)
         if is_several:
             known = list(tools) if tools is not None and not isinstance(tools, ToolSchemas) else tools
-            return [self._whole(one, known, options) for one in prompt]
+            return [self._whole(single, known, options) for single in prompt]
         return self._whole(prompt, tools, options)
 
     def _stream(self, prompt: Any, tools: Tools, options: Mapping[str, Any]) -> DeltaStream:
@@ -335,16 +335,16 @@ class ContinuousBatching:
         return BatchedStream(self, request_id, request)
 
     def _encode(self, prompt: Any, tools: Any, template_kwargs: Mapping[str, Any] | None) -> list[int]:
-        given = read_prompt(prompt)
-        if given.text is not None:
-            ids: list[int] = self.tokenizer(given.text)["input_ids"]
-        elif given.messages is not None:
+        parsed = read_prompt(prompt)
+        if parsed.text is not None:
+            ids: list[int] = self.tokenizer(parsed.text)["input_ids"]
+        elif parsed.messages is not None:
             text, is_template = render_messages(
-                self.tokenizer, given.messages, tools=tools, chat_template_kwargs=template_kwargs
+                self.tokenizer, parsed.messages, tools=tools, chat_template_kwargs=template_kwargs
             )
             ids = self.tokenizer(text, add_special_tokens=not is_template)["input_ids"]
-        elif "input_ids" in given.inputs:
-            ids = given.inputs["input_ids"][0].tolist()
+        elif "input_ids" in parsed.inputs:
+            ids = parsed.inputs["input_ids"][0].tolist()
         else:
             raise ArgumentError("the prompt is embeddings; continuous batching takes token ids")
         if not ids:

@@ -50,7 +50,7 @@ class PrecompiledShapes:
         """
         if not isinstance(config, PreCompileConfig):
             raise TypeError(f"config is of type {type(config).__name__}; pass a PreCompileConfig")
-        pairs: Any = [(one.batch_size, one.prefill_length) for one in config.expand()]  # no lists
+        pairs: Any = [(entry.batch_size, entry.prefill_length) for entry in config.expand()]  # no lists
         shapes = [(size, read_length(length)) for size, length in pairs]
         key = PreCompileConfig([size for size, _ in shapes], [length for _, length in shapes]).stable_hash()
         mine: Future[bool] = Future()

@@ -56,13 +56,13 @@ class Requests:
         """See `vInference.process_prompt`."""
         size = self._config.streaming_chunks
         is_list = isinstance(prompt, (list, tuple)) and len(prompt) > 0
-        if not (is_list and all(isinstance(one, str) for one in prompt)):
+        if not (is_list and all(isinstance(text, str) for text in prompt)):
             start = self.check(prompt)
             return _texts(start, size) if stream else _run(start)
         starts = []
-        for index, one in enumerate(prompt):
+        for index, text in enumerate(prompt):
             try:
-                starts.append(self.check(one))
+                starts.append(self.check(text))
             except ArgumentError as error:
                 raise ArgumentError(f"prompt {index}: {error}") from None
         return [_texts(start, size) if stream else _run(start, reports_errors=True) for start in starts]

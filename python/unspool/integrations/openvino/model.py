@@ -155,10 +155,10 @@ class Model:
         options: Mapping[str, Any],
     ) -> TokenStreamer:
         """Create the stream of one answer."""
-        given: dict[str, Any] = {}
+        stream_options: dict[str, Any] = {}
         if config.structured_output_config is not None:  # a grammar may spell markers in ordinary tokens
-            given["trust"] = "either"
-        given |= self._options | dict(options)
+            stream_options["trust"] = "either"
+        stream_options |= self._options | dict(options)
         return TokenStreamer(
             self.vocabulary,
             self.format,
@@ -166,7 +166,7 @@ class Model:
             reasoning=self.reasoning,
             prompt=ids,
             channel=channel,
-            **given,
+            **stream_options,
         )
 
     def configure(

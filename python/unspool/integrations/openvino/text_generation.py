@@ -138,8 +138,8 @@ def pipeline(
     name = None
     if isinstance(model, (str, os.PathLike)):
         name = os.fspath(model)
-        given = [name, device] if tokenizer is None else [name, tokenizer, device]
-        model = LLMPipeline(*given, **dict(properties or {}))
+        arguments = [name, device] if tokenizer is None else [name, tokenizer, device]
+        model = LLMPipeline(*arguments, **dict(properties or {}))
     elif not isinstance(model, LLMPipeline):
         raise ArgumentError(
             f"model is a {type(model).__name__}; pass a folder, a GGUF file or an LLMPipeline; "

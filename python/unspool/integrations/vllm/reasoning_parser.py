@@ -160,8 +160,8 @@ class UnspoolReasoningParser(EngineReasoningParser):  # type: ignore[misc]
             return []
         if self._last is None or list(input_ids) != self._last[2]:
             closers = {vocabulary.find_added(text) for text in (self._tags.closers if self._tags else ())}
-            found = [place for place, id in enumerate(input_ids) if id in closers]
-            return list(input_ids[found[-1] + 1 :]) if found else []
+            closer_places = [place for place, id in enumerate(input_ids) if id in closers]
+            return list(input_ids[closer_places[-1] + 1 :]) if closer_places else []
         # The ids of the answer's text, including those of earlier chunks if it was held; they must spell it.
         text = self._last[1].encode()
         size, start = len(text), len(self._content_ids)

@@ -70,8 +70,8 @@ def _composed(compose: Any) -> Any:
             return compose(*bound.args, **bound.kwargs)
         if "is_harmony" in bound.arguments:  # unspool also has a format for gpt-oss
             bound.arguments["is_harmony"] = False
-        found = compose(*bound.args, **bound.kwargs)
-        return None if found is None else type("UnspoolParser", (UnspoolParser, found), {})
+        parser = compose(*bound.args, **bound.kwargs)
+        return None if parser is None else type("UnspoolParser", (UnspoolParser, parser), {})
 
     get_parser._unspool = True  # type: ignore[attr-defined]
     return get_parser
@@ -83,13 +83,13 @@ def _ending(step: Any) -> Any:
 
     @functools.wraps(step)
     def ended(self: Any, *args: Any, **kwargs: Any) -> Any:
-        found = step(self, *args, **kwargs)
-        if found.finish_reason != "tool_calls":
-            return found
+        result = step(self, *args, **kwargs)
+        if result.finish_reason != "tool_calls":
+            return result
         for ours in (self.parser, getattr(self.parser, "tool_parser", None)):
             if isinstance(ours, (UnspoolParser, UnspoolToolParser)) and ours.stopped_without_a_call():
-                return found._replace(finish_reason="stop")
-        return found
+                return result._replace(finish_reason="stop")
+        return result
 
     ended._unspool = True  # type: ignore[attr-defined]
     return ended

@@ -57,12 +57,12 @@ def _strict_tools(tools: Iterable[Any], choice: Any, level: Any) -> list[dict[st
     if resolve_tool_strictness is not None:
         shown = get_structural_tag_tools(MODEL, tools, choice)
         return [_plain(tool) for tool in resolve_tool_strictness(shown, choice, level) or ()]
-    found = [_plain(tool) for tool in tools]
-    functions = [tool.get("function") or tool for tool in found]
+    definitions = [_plain(tool) for tool in tools]
+    functions = [tool.get("function") or tool for tool in definitions]
     for function in functions:
         function["strict"] = level >= _PARAMETER or function.get("strict") is True
     is_asked = choice != "auto" or level >= _FUNCTION or any(function["strict"] for function in functions)
-    return found if is_asked else []
+    return definitions if is_asked else []
 
 
 def _plain(tool: Any) -> dict[str, Any]:
@@ -85,18 +85,18 @@ def _tag_text(
     if not reasons and not has_messages:
         file = file.with_reasoning(None)
     # A message may follow a reasoning message, or begin at the end of the prompt.
-    found = [
+    tags = [
         file.grammar(
             json.loads(tools), tool_choice=choice, parallel=parallel, reasoning=reasoning, prompt=prompt,
             syntax="structural_tag", tokenizer=vocabulary,
         ).text
         for prompt in ((None, "") if reasons else (None,))
     ]  # fmt: skip
-    formats = [json.loads(text)["format"] for text in dict.fromkeys(found)]
-    made = formats[0] if len(formats) == 1 else {"type": "or", "elements": formats}
+    formats = [json.loads(text)["format"] for text in dict.fromkeys(tags)]
+    combined = formats[0] if len(formats) == 1 else {"type": "or", "elements": formats}
     if not reasons and vocabulary is not None:
-        _allow(made, _text_tokens(file, format, vocabulary))
-    text = json.dumps({"type": "structural_tag", "format": made})
+        _allow(combined, _text_tokens(file, format, vocabulary))
+    text = json.dumps({"type": "structural_tag", "format": combined})
     check_json_nesting(text, structural_tag=True)
     Grammar.from_structural_tag(text)  # otherwise vLLM would reject the request
     return text
