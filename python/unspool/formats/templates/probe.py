@@ -103,15 +103,10 @@ def assistant_message(
         message.update(dict.fromkeys(("reasoning_content", "reasoning", "thinking"), reasoning))
     tool_calls = []
     for id, name, arguments in calls:
-<<<<<<< ours
         shown_arguments = json.dumps(arguments, ensure_ascii=False) if shape.has_text_arguments else arguments
         tool_calls.append(
             {"id": id, "type": "function", "function": {"name": name, "arguments": shown_arguments}}
         )
-=======
-        value = json.dumps(arguments, ensure_ascii=False) if shape.has_text_arguments else arguments
-        tool_calls.append({"id": id, "type": "function", "function": {"name": name, "arguments": value}})
->>>>>>> theirs
     return {**message, "tool_calls": tool_calls} if tool_calls else message
 
 

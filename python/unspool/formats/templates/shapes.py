@@ -66,19 +66,10 @@ def _is_written(text: str) -> bool:
 def _call_shape(sandbox: Renders, common: dict[str, Any]) -> Shape | None:
     jobs = [job_of(Answer(calls=CALLS[:1]), shape) for shape in _CALL_SHAPES]
     empty = [job_of(Answer(), shape) for shape in _CALL_SHAPES]
-<<<<<<< ours
     outputs = sandbox.render([*jobs, *empty], common)
     count = len(_CALL_SHAPES)
     key, values = next(iter(CALLS[0].arguments)), list(CALLS[0].arguments.values())
     for shape, (text, _), (plain, _) in zip(_CALL_SHAPES, outputs[:count], outputs[count:], strict=True):
-=======
-    renderings = sandbox.render([*jobs, *empty], common)
-    count = len(_CALL_SHAPES)
-    key, values = next(iter(CALLS[0].arguments)), list(CALLS[0].arguments.values())
-    for shape, (text, _), (plain, _) in zip(
-        _CALL_SHAPES, renderings[:count], renderings[count:], strict=True
-    ):
->>>>>>> theirs
         # The template has written JSON within a text, or an object as Python prints it.
         if text is None or '\\"' + key in text or f"{{'{key}': '" in text:
             continue
