@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -167,8 +168,8 @@ def test_a_call_and_its_thoughts(client: Any, generator: StreamGenerator) -> Non
         out[:, next(forced)] = 0.0
         return out
 
-    stream = generator.stream
-    generator.stream = lambda *args, **options: stream(*args, logits_processor=[force], **options)  # type: ignore[method-assign]
+    begin, options = generator.begin, {"logits_processor": [force]}
+    generator.begin = lambda request: begin(replace(request, generate_options=options))  # type: ignore[method-assign]
     tools = [{"type": "function", "function": {"name": "look_up", "parameters": {"type": "object"}}}]
     for choice, content in (("auto", "Wait."), ("required", "")):
         ids = generator.tokenizer.encode(content + written, add_special_tokens=False)
