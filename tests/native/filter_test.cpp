@@ -411,6 +411,8 @@ static void calls_of_other_families() {
       // Prose after a quoted call shows that it is an example.
       {"`@` is text", "|c:`@` is text|stop", "c*ccccccccc"},
       {"```\n@\n```", "|c:```\n0|c:\n```|stop", "cccc@cccc"},
+      // Prose before it shows nothing.
+      {"So:\n```\n@\n```", "|c:So:\n```\n0|c:\n```|stop", "cccccccc@cccc"},
   };
   for (const Case& each : cases) {
     std::string events = filled(each.events, "@", call);
