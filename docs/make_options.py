@@ -97,30 +97,48 @@ from typing import Any, Literal, TypedDict
 
 from unspool.core.format.other_families import Also
 
-__all__ = ["ParserOptions", "SharedOptions"]
+__all__ = ["PARSING_OPTIONS", "AnswerOptions", "ParserOptions", "ParsingOptions", "SharedOptions"]
 
 
-class SharedOptions(TypedDict, total=False):
-    """The options of `Parser` by name, except `prompt` and `tokenizer`, which some functions take themselves."""
+class ParsingOptions(TypedDict, total=False):
+    """The options that a model or a request may set; a missing one has its default."""
+
+{parsing}
+
+class SharedOptions(ParsingOptions, total=False):
+    """With those that come from other parts of a request."""
 
 {shared}
 
 class ParserOptions(SharedOptions, total=False):
-    """The options of `Parser` by name."""
+    """All options of `Parser`."""
 
-{own}'''
+{own}
+
+class AnswerOptions(ParsingOptions, total=False):
+    """The options of an answer's stream: also those that come from other parts of its request."""
+
+{answer}
+
+#: The names of `ParsingOptions`.
+PARSING_OPTIONS = frozenset(ParsingOptions.__annotations__)
+'''
+#: What `SharedOptions`, `ParserOptions` and `AnswerOptions` add.
+SHARED = ("reasoning", "tool_choice", "stop", "keep_message", "only_reasoning")
+OWN = ("prompt", "tokenizer")
+ADDED_BY_ANSWER = ("reasoning", "tool_choice", "stop", "prompt")
 
 
 def make_typed() -> str:
     """The whole file."""
-    own = {name: PARSER_OPTIONS[name] for name in ("prompt", "tokenizer")}
-    shared = {name: option for name, option in PARSER_OPTIONS.items() if name not in own}
-    return TYPED.format(shared=members(shared), own=members(own))
+    parsing = [name for name in PARSER_OPTIONS if name not in (*SHARED, *OWN)]
+    parts = {"parsing": parsing, "shared": SHARED, "own": OWN, "answer": ADDED_BY_ANSWER}
+    return TYPED.format(**{part: members(names) for part, names in parts.items()})
 
 
-def members(options: Mapping[str, Option]) -> str:
-    """The options as members of a `TypedDict`."""
-    return "".join(f"    {name}: {type_of(option)}\n" for name, option in options.items())
+def members(names: Iterable[str]) -> str:
+    """Options as members of a `TypedDict`."""
+    return "".join(f"    {name}: {type_of(PARSER_OPTIONS[name])}\n" for name in names)
 
 
 def choices(options: Mapping[str, Option]) -> str:

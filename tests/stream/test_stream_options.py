@@ -17,7 +17,7 @@ import unspool
 from unspool import ArgumentError, Parser, TokenStreamer, Vocabulary, _core
 from unspool.core import wrong_call
 from unspool.core.format.compile_format import compile_format
-from unspool.core.stream.parser_options import PARSER_OPTION_NAMES, ParserOptions
+from unspool.core.stream.parser_options import PARSING_OPTIONS, ParsingOptions
 from unspool.core.stream.stream_options import CORE_OPTIONS, DELIVERY_OPTIONS, PARSER_OPTIONS, Option
 from unspool.core.stream.stream_recipe import RECIPE_OPTIONS, make_recipe, recipe_options
 
@@ -156,9 +156,9 @@ def test_pages() -> None:
 
 def test_a_request_has_every_option_that_is_not_a_part_of_it() -> None:
     parts = {"only_reasoning", "keep_message", "tokenizer", "prompt", "reasoning", "tool_choice", "stop"}
-    assert PARSER_OPTIONS.keys() - parts == PARSER_OPTION_NAMES
-    types, hints = typing.get_type_hints(ParserOptions), typing.get_type_hints(Parser.__init__)
-    assert types == {name: hints[name] for name in PARSER_OPTION_NAMES}
+    assert PARSER_OPTIONS.keys() - parts == PARSING_OPTIONS
+    types, hints = typing.get_type_hints(ParsingOptions), typing.get_type_hints(Parser.__init__)
+    assert types == {name: hints[name] for name in PARSING_OPTIONS}
 
 
 WRONG = [

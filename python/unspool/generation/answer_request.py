@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from unspool._core import ToolSchemas
 from unspool.core.records import require_at_least
-from unspool.core.stream.parser_options import PARSER_OPTION_NAMES, ParserOptions
+from unspool.core.stream.parser_options import PARSING_OPTIONS, ParsingOptions
 from unspool.core.stream.tool import read_tools
 from unspool.core.wrong_call import unknown_option
 from unspool.errors import ArgumentError
@@ -55,7 +55,7 @@ class AnswerRequest:
     response: Response | None = None
     grammar: str | Grammar | None = None
     sampling: SamplingParams = field(default_factory=SamplingParams)
-    parsing: ParserOptions = field(default_factory=ParserOptions)
+    parsing: ParsingOptions = field(default_factory=ParsingOptions)
     prefill: bool | str = False
     template_kwargs: Mapping[str, Any] = field(default_factory=dict)
     raw: bool = False
@@ -77,9 +77,9 @@ class AnswerRequest:
         check_timeout(self.timeout_s)
         require_at_least("flush_tokens", self.flush_tokens, 1)
         require_at_least("flush_ms", self.flush_ms, 0)
-        unknown = self.parsing.keys() - PARSER_OPTION_NAMES
+        unknown = self.parsing.keys() - PARSING_OPTIONS
         if unknown:
-            raise unknown_option("AnswerRequest", min(unknown), PARSER_OPTION_NAMES)
+            raise unknown_option("AnswerRequest", min(unknown), PARSING_OPTIONS)
 
     def check_needs_no_torch(self) -> None:
         """Raise ArgumentError for what only a transformers model in this process can do.
@@ -88,7 +88,7 @@ class AnswerRequest:
             UnknownOptionError: The request has an option of `model.generate`.
         """
         if self.generate_options:
-            raise unknown_option("stream", min(self.generate_options), PARSER_OPTION_NAMES)
+            raise unknown_option("stream", min(self.generate_options), PARSING_OPTIONS)
         if self.model_inputs:
             raise ArgumentError(
                 f"{min(self.model_inputs)} is a model input, and this model reads prompts; pass a prompt"
@@ -130,7 +130,7 @@ def read_answer_request(
     asked = SamplingParams.read(sampling)
     inputs = {"input_ids": input_ids, "inputs_embeds": inputs_embeds}
     inputs |= {name: value for name, value in generation_kwargs.items() if _is_model_input(name, value)}
-    parsing = {name: value for name, value in generation_kwargs.items() if name in PARSER_OPTION_NAMES}
+    parsing = {name: value for name, value in generation_kwargs.items() if name in PARSING_OPTIONS}
     return AnswerRequest(
         prompt=prompt,
         tools=cast("Sequence[Any] | ToolSchemas | None", tools),  # `AnswerRequest` reads them
@@ -138,7 +138,7 @@ def read_answer_request(
         response=read_response_format(response_format, choice, regex),
         grammar=grammar,
         sampling=asked.replace(stop=stop) if stop else asked,
-        parsing=cast("ParserOptions", parsing),  # the only place where a caller's keywords become options
+        parsing=cast("ParsingOptions", parsing),  # the only place where a caller's keywords become options
         prefill=prefill,
         template_kwargs=chat_template_kwargs or {},
         raw=raw,

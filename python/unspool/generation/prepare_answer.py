@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from unspool._core import DeltaChannel, Format, Vocabulary
-from unspool.core.stream.parser_options import ParserOptions, StreamOptions
+from unspool.core.stream.parser_options import AnswerOptions, ParsingOptions
 from unspool.generation.answer_request import AnswerRequest
 from unspool.generation.sampling_params import SamplingParams
 from unspool.streams.parser import ChannelParser, Parser
@@ -37,7 +37,7 @@ class Reading:
     reasoning: str | bool | None = None
     vocabulary: Vocabulary | None = None
     syntax: Syntax | None = "lark"
-    options: ParserOptions = field(default_factory=ParserOptions)
+    options: ParsingOptions = field(default_factory=ParsingOptions)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +96,7 @@ def answer_grammar(
     request: AnswerRequest, reading: Reading, read_prompt_end: Callable[[], str | None]
 ) -> str | Grammar | None:
     """Return the grammar that constrains a request's answer; the arguments are those of `prepare_answer`."""
-    options: ParserOptions = {**reading.options, **request.parsing}
+    options: ParsingOptions = {**reading.options, **request.parsing}
     return request_grammar(
         reading.format,
         reading.reasoning,
@@ -117,9 +117,9 @@ def parser_options(
     reading: Reading,
     sampling: SamplingParams,
     prompt: str | Sequence[int] | None = None,
-) -> StreamOptions:
+) -> AnswerOptions:
     """Return the options of the answers' parsers. The request's override the model's."""
-    options: StreamOptions = {
+    options: AnswerOptions = {
         **reading.options,
         **request.parsing,
         "reasoning": reading.reasoning,
@@ -140,7 +140,7 @@ def parser_options(
 def open_parser(
     reading: Reading,
     tools: Any,
-    options: StreamOptions,
+    options: AnswerOptions,
     channel: DeltaChannel,
     choice: int,
     puts_prompt: bool = False,

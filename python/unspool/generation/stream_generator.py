@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from unspool.core.needs import needs
 from unspool.core.records import require_at_least
-from unspool.core.stream.parser_options import PARSER_OPTION_NAMES, ParserOptions
+from unspool.core.stream.parser_options import PARSING_OPTIONS, ParsingOptions
 from unspool.core.vocabulary.vocabulary_sources import from_tokenizer
 from unspool.core.wrong_call import unknown_option
 from unspool.errors import ArgumentError, VocabularyError
@@ -92,7 +92,7 @@ class StreamGenerator(ServedModel):
         prefill: PrefillConfig | int | bool | None = None,
         hook: ConditioningHook | None = None,
         renderer: Any = None,
-        **parser_options: Unpack[ParserOptions],
+        **parser_options: Unpack[ParsingOptions],
     ) -> None:
         with needs("transformers"):
             import torch  # noqa: F401
@@ -105,9 +105,9 @@ class StreamGenerator(ServedModel):
         if backend != "transformers" and model_kind(model) == "seq2seq":
             raise ArgumentError(f"backend='{backend}' is for decoder-only models; use backend='transformers'")
         check_format_names(format, reasoning)
-        unknown = parser_options.keys() - PARSER_OPTION_NAMES
+        unknown = parser_options.keys() - PARSING_OPTIONS
         if unknown:
-            raise unknown_option("StreamGenerator", min(unknown), PARSER_OPTION_NAMES)
+            raise unknown_option("StreamGenerator", min(unknown), PARSING_OPTIONS)
         self.model, self.tokenizer, self.processor = model, tokenizer, processor
         self.format, self.reasoning, self.parser_options = format, reasoning, parser_options
         self.backend, self.hook, self.prefill = backend, hook, PrefillConfig.read(prefill)

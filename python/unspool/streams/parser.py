@@ -256,7 +256,7 @@ class ChannelParser(Parser):
         channel: DeltaChannel | None,
         choice: int = 0,
         closes_channel: bool = True,
-        **options: Unpack[StreamOptions],
+        **options: Unpack[ParserOptions],
     ) -> None:
         given = with_defaults(options)
         begin_stream(

@@ -7,14 +7,12 @@ from typing import Any, Literal, TypedDict
 
 from unspool.core.format.other_families import Also
 
-__all__ = ["ParserOptions", "SharedOptions"]
+__all__ = ["PARSING_OPTIONS", "AnswerOptions", "ParserOptions", "ParsingOptions", "SharedOptions"]
 
 
-class SharedOptions(TypedDict, total=False):
-    """The options of `Parser` by name, except `prompt` and `tokenizer`, which some functions take themselves."""
+class ParsingOptions(TypedDict, total=False):
+    """The options that a model or a request may set; a missing one has its default."""
 
-    reasoning: str | bool | None
-    tool_choice: str | Mapping[str, Any] | None
     tool_calls_in_reasoning: Literal["auto", "keep", "end"] | None
     unmarked_calls: bool
     also: Also
@@ -27,25 +25,45 @@ class SharedOptions(TypedDict, total=False):
     parallel_tool_calls: bool
     incomplete_calls: Literal["forward", "withhold"]
     repair: bool
-    only_reasoning: bool
     max_calls: int
     max_argument_bytes: int
     max_depth: int
     max_held_bytes: int
     skip_special_tokens: bool
     white_space: Literal["keep", "trim"]
-    stop: str | Sequence[str]
     include_stop: bool
     stop_in: Literal["content", "everywhere"]
-    keep_message: bool
     audit: bool
     labels: bool
     rollback_window: int
     id_seed: int
 
 
+class SharedOptions(ParsingOptions, total=False):
+    """With those that come from other parts of a request."""
+
+    reasoning: str | bool | None
+    tool_choice: str | Mapping[str, Any] | None
+    stop: str | Sequence[str]
+    keep_message: bool
+    only_reasoning: bool
+
+
 class ParserOptions(SharedOptions, total=False):
-    """The options of `Parser` by name."""
+    """All options of `Parser`."""
 
     prompt: str | Sequence[int] | None
     tokenizer: Any
+
+
+class AnswerOptions(ParsingOptions, total=False):
+    """The options of an answer's stream: also those that come from other parts of its request."""
+
+    reasoning: str | bool | None
+    tool_choice: str | Mapping[str, Any] | None
+    stop: str | Sequence[str]
+    prompt: str | Sequence[int] | None
+
+
+#: The names of `ParsingOptions`.
+PARSING_OPTIONS = frozenset(ParsingOptions.__annotations__)

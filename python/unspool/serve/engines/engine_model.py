@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from unspool._core import Format, Vocabulary
 from unspool.core.format.other_families import Also
-from unspool.core.stream.parser_options import ParserOptions
+from unspool.core.stream.parser_options import ParsingOptions
 from unspool.core.vocabulary.vocabulary_sources import from_tokenizer
 from unspool.errors import ArgumentError, EngineError
 from unspool.formats.choose_format import check_format_names, choose_format
@@ -268,7 +268,7 @@ def _own(grammar: str | Grammar | None) -> Grammar | None:
     return grammar
 
 
-def _check_text_alone(sampling: SamplingParams, parsing: ParserOptions) -> None:
+def _check_text_alone(sampling: SamplingParams, parsing: ParsingOptions) -> None:
     """Raise ArgumentError for options that need token ids."""
     for name, is_set in (
         ("logprobs", sampling.logprobs is not None),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from unspool.core.stream.parser_options import ParserOptions
+from unspool.core.stream.parser_options import ParsingOptions
 from unspool.core.stream.stream_options import ReasoningField, StopIn
 from unspool.errors import FormatError
 from unspool.formats.choose_format import check_format_names
@@ -69,7 +69,7 @@ def _answer_request(
     model: ServedModel, request: GenerationRequest, defaults: AnswerDefaults
 ) -> AnswerRequest:
     """Return the request as models read it, with the server's defaults."""
-    parsing: ParserOptions = {
+    parsing: ParsingOptions = {
         "parallel_tool_calls": request.tools.is_parallel,
         "reasoning_field": defaults.reasoning_field,
     }

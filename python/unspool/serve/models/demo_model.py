@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from unspool._core import DeltaChannel, ToolSchemas
 from unspool.core.stream.custom_tools import as_function
-from unspool.core.stream.parser_options import StreamOptions
+from unspool.core.stream.parser_options import AnswerOptions
 from unspool.errors import ArgumentError
 from unspool.formats.format_file import FormatFile, formats, get_format
 from unspool.generation.answer_request import AnswerRequest
@@ -152,7 +152,7 @@ class DemoModel(ServedModel):
             case = self._case or self._choose(wants, (sampling.seed or 0) + choice)
             given = options.copy()
             if not request.raw:
-                given |= cast("StreamOptions", case.options)
+                given |= cast("AnswerOptions", case.options)
             if tool_choice == "none":
                 given["tool_choice"] = "none"
             case_tools = None if case.tools is None else list(case.tools)
