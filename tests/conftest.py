@@ -85,20 +85,33 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.hypothesis_seed = str(random.SystemRandom().getrandbits(32))
 
 
+#: Folders whose cases take long: of each test there, plain pytest runs one case in so many, as if it were marked.
+SAMPLED = {
+    "tests/engines/": 3, "tests/generation/": 3, "tests/integrations/easydel/": 3, "tests/learning/": 3, "tests/serve/": 3,
+    "tests/tracing/": 3, "tests/wire/": 3, "tests/writing/": 3,
+}  # fmt: skip
+
+
+def _one_in(item: pytest.Item) -> int | None:
+    """Of how many cases of a test plain pytest runs one; 0: it runs none; None: it runs all."""
+    marker = item.get_closest_marker("rest")
+    if marker:
+        return int(marker.kwargs.get("but_one_in", 0))
+    return next((count for folder, count in SAMPLED.items() if item.nodeid.startswith(folder)), None)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of the tests marked `rest`, selects the part that `--part` names; the same cases in every run."""
+    """Selects the part that `--part` names; the same cases in every run."""
     if config.option.part == "all":
         return
-    tests: dict[str, list[pytest.Item]] = {}
+    tests: dict[tuple[str, int], list[pytest.Item]] = {}
     for item in items:
-        if item.get_closest_marker("rest"):
-            tests.setdefault(item.nodeid.split("[")[0], []).append(item)
+        if (step := _one_in(item)) is not None:
+            tests.setdefault((item.nodeid.split("[")[0], step), []).append(item)
     rest: set[pytest.Item] = set()
-    for name, cases in tests.items():
-        marker = cases[0].get_closest_marker("rest")
+    for (name, step), cases in tests.items():
         rest.update(cases)
-        if marker and (step := marker.kwargs.get("but_one_in")):
-            step = min(step, len(cases))
+        if step := min(step, len(cases)):
             # Each test starts elsewhere, so that between them they reach every format.
             rest.difference_update(cases[zlib.crc32(name.encode()) % step :: step])
     kept = rest if config.option.part == "rest" else {*items} - rest

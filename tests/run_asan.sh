@@ -2,7 +2,7 @@
 # The core's Python tests under AddressSanitizer and UBSan, with the module that fuzz/build.sh made:
 # tests/run_asan.sh [pytest's options]. Left out: most of tests/parser, since the fuzz targets draw from each format's
 # cases; other people's clients and schemas, which are slow here and not ours. What measures memory is in
-# tests/native_edges: the sanitizer keeps what is freed.
+# tests/bindings: the sanitizer keeps what is freed.
 set -eu
 cd "$(dirname "$0")/.."
 source=$PWD

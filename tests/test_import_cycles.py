@@ -14,7 +14,7 @@ ROOT = Path(unspool.__file__).parent
 #: From the top down, as in CONTRIBUTING.md. The folders of a room have an order too.
 ROOMS = (
     "__init__", "__main__", "integrations",
-    "serve", "serve.playground", "serve.engines", "serve.models", "serve.wires", "serve.http",
+    "serve.command", "serve", "serve.playground", "serve.engines", "serve.models", "serve.wires", "serve.http",
     "generation", "testing", "streams",
     "formats", "formats.templates",
     "writing.grammar", "writing.render", "writing.engines", "writing.schemas", "writing.rules", "writing",

@@ -183,7 +183,7 @@ class _ServeCommand(click.Command):
 
     @functools.cached_property
     def params(self) -> list[click.Parameter]:  # type: ignore[override]
-        from unspool.serve.command_options import make_options
+        from unspool.serve.command.command_options import make_options
 
         return make_options()
 
@@ -195,8 +195,8 @@ def serve(model: str | None, **settings: Any) -> None:
     MODEL is a folder or a repository's name. Instead of MODEL, pass --engine to serve the model of an engine,
     or --demo.
     """
-    from unspool.serve.command_options import engines_of_file
-    from unspool.serve.serve_command import serve_command
+    from unspool.serve.command.command_options import engines_of_file
+    from unspool.serve.command.serve_command import serve_command
 
     serve_command(model, settings, engines_of_file(click.get_current_context()))
 

@@ -119,7 +119,7 @@ def test_nearly_every_class_is_made() -> None:
     assert set(CLASSES) - set(MADE) <= {
         "Bridge", "ConditioningHook", "DeltaStream", "Detection", "Dropped", "Evidence", "FormatFile", "PrefillReport",
         "PrefillScope", "PromptOutput", "GrammarMatcher", "SampleState", "SlowDetokenizer", "StreamGenerator", "StreamMetrics", "StreamResult",
-        "ContextLengthError", "PreCompileConfig", "InferenceConfig", "ChatTokenizer",
+        "ContextLengthError", "PreCompileConfig", "InferenceConfig", "ChatTokenizer", "ServedModel",
     }  # fmt: skip
 
 

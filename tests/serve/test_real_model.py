@@ -169,7 +169,7 @@ async def test_calls_of_a_real_tokenizer(
 def test_the_command_serves_a_folder(llama: Any, tokenizer: Any, tmp_path: Any) -> None:
     """`unspool serve FOLDER`, and the official client."""
     openai = pytest.importorskip("openai")
-    from unspool.serve.serve_command import read_command
+    from unspool.serve.command.serve_command import read_command
 
     llama.save_pretrained(tmp_path / "tiny")
     tokenizer.save_pretrained(tmp_path / "tiny")

@@ -23,7 +23,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from native_edges.allocator import allocated_bytes
+from bindings.allocator import allocated_bytes
 from unspool import Parser
 
 from soak.channels import run_group

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import unspool
 from unspool import ArgumentError, Parser, TokenStreamer, Vocabulary, _core
-from unspool.core import wrong_call
+from unspool.core import native_call
 from unspool.core.format.compile_format import compile_format
 from unspool.core.stream.parser_options import PARSING_OPTIONS, ParsingOptions
 from unspool.core.stream.stream_options import CORE_OPTIONS, DELIVERY_OPTIONS, PARSER_OPTIONS, Option
@@ -122,7 +122,7 @@ def stub_defaults(name: str) -> dict[str, Any]:
 def test_stub(cls: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     stub = stub_defaults(cls.__name__)
     texts: list[str] = []
-    monkeypatch.setattr(wrong_call, "explain", lambda text, *_: texts.append(text))
+    monkeypatch.setattr(native_call, "explain", lambda error, *_: texts.append(str(error)))
     with pytest.raises(TypeError):  # its own text shows what the binding takes
         cls()
     native = dict(re.findall(r"(\w+): [^=,]+ = ([^,)]+)", texts[0]))

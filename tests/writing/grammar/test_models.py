@@ -61,7 +61,7 @@ def compile_for(engine: str, text: str, syntax: str) -> Any:
     return LlguidanceMatcher(text) if engine == "llguidance" else XgrammarMatcher(text, syntax)
 
 
-@pytest.mark.rest(but_one_in=5)
+@pytest.mark.rest(but_one_in=20)
 @pytest.mark.parametrize(
     ("engine", "syntax"),
     [("llguidance", "lark"), ("xgrammar", "lark"), ("xgrammar", "gbnf"), ("xgrammar", "structural_tag")],

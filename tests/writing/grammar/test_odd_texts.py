@@ -30,7 +30,7 @@ PLACES: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.rest(but_one_in=8)
+@pytest.mark.rest(but_one_in=20)
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("file", FORMATS, ids=lambda file: file.name)
 def test_a_listed_text_is_read_again_or_refused(file: unspool.FormatFile, place: str) -> None:

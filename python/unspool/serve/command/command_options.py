@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from unspool.serve.config_file import read_config_file
+from unspool.serve.command.config_file import read_config_file
 from unspool.serve.setting_table import SettingField, fields_of
 from unspool.serve.settings import ListenOptions, ModelOptions, ServeOptions
 

@@ -1,0 +1,1 @@
+"""`unspool serve`: its options, its configuration file, and the start of the server."""
