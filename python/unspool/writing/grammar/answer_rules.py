@@ -59,10 +59,10 @@ class Answer:
             return self._messages(forms)
         if self._is_bound:
             calls = [self._alone(self.calls.units(form)) for form in forms]
-            made = choice(*self._responses(), *calls, *self._thoughts(forms))
+            rest = choice(*self._responses(), *calls, *self._thoughts(forms))
         else:
-            made = self._free(forms)
-        return sequence(self._reasoning(), made)
+            rest = self._free(forms)
+        return sequence(self._reasoning(), rest)
 
     @property
     def _is_bound(self) -> bool:
@@ -108,7 +108,12 @@ class Answer:
         opened = choice(*map(self._apart, units))
         if not unit.is_single or not self.calls.parallel:
             return opened
-        again = choice(*(sequence(self.lexicon.markup(one.opener.rest.literal), one.rest) for one in units))
+        again = choice(
+            *(
+                sequence(self.lexicon.markup(next_unit.opener.rest.literal), next_unit.rest)
+                for next_unit in units
+            )
+        )
         return sequence(opened, star(sequence(Literal("\n"), self._rule("call", again))))
 
     def _first_alone(self, units: list[Unit]) -> Node:
@@ -132,18 +137,18 @@ class Answer:
         if not self.shape.reasoning or self.reasoning == "none":
             return EMPTY
         is_open = self.reasoning == "open"
-        made = []
+        options = []
         for reasoning in self.shape.reasoning:
             if self._is_bound and reasoning.close.is_blank:
                 continue
             opener = EMPTY if is_open else self._opener(reasoning)
             # Without a closer, the text before a call is reasoning.
-            made.append(
+            options.append(
                 opener if reasoning.close.is_blank else sequence(opener, self._text_to(reasoning.close))
             )
-        if not made:
+        if not options:
             return EMPTY
-        whole = choice(*made)
+        whole = choice(*options)
         return whole if is_open else optional(whole)
 
     def _thoughts(self, forms: tuple[FormShape, ...]) -> list[Node]:
@@ -216,28 +221,28 @@ class Answer:
 
     def _texts(self) -> list[Node]:
         """Content with markup around it or inside it."""
-        made = []
+        nodes = []
         for content in self.shape.contents:
             if content.is_inline:
                 rest = [self._text_to(content.close)]
                 if content.note is not None and content.note_close is not None:
                     rest += [_skipped(content.note), self.lexicon.markup(content.note_close.literal)]
-                made.append(self._led(content.open.rest, sequence(*rest), None))
+                nodes.append(self._led(content.open.rest, sequence(*rest), None))
             elif _is_marked(content):
                 end = self._text_to(content.close)
                 end = optional(end) if self.lexicon.has_tokens else end
                 opener: list[Node] = []
                 if content.author_name is not None:
                     opener = [_skipped(content.author_name), self.lexicon.markup(content.open.literal)]
-                made.append(self._led(_first_of(content).rest, sequence(*opener, end), None))
-        return made
+                nodes.append(self._led(_first_of(content).rest, sequence(*opener, end), None))
+        return nodes
 
     # Messages: each begins with the turn; that of the first one is in the prompt.
     def _messages(self, forms: tuple[FormShape, ...]) -> Node:
         reasoning = () if self.reasoning == "none" else self.shape.reasoning
         contents = () if self._is_bound else self.shape.contents
-        thoughts = [(_first_of(one), self._text_to(one.close)) for one in reasoning]
-        texts = [(_first_of(one), self._message_text(one)) for one in contents]
+        thoughts = [(_first_of(shape), self._text_to(shape.close)) for shape in reasoning]
+        texts = [(_first_of(shape), self._message_text(shape)) for shape in contents]
         spoken = [sequence(self._head(first), text) for first, text in (*thoughts, *texts)]
         begun = [sequence(self._head(self._first(first)), text) for first, text in (*thoughts, *texts)]
         units = [self._in_message(unit, form) for form in forms for unit in self.calls.units(form)]
@@ -247,7 +252,7 @@ class Answer:
         called = [sequence(self._call_head(unit.opener), unit.rest) for unit in units]
         again = star(self._rule("message", choice(*called))) if called and self.calls.parallel else EMPTY
         first_calls = [sequence(self._call_head(self._first(unit.opener)), unit.rest) for unit in units]
-        ends, first_ends = [sequence(one, again) for one in called], []
+        ends, first_ends = [sequence(call, again) for call in called], []
         if self.response is not None:
             content = self.shape.contents[0]
             opener, text = _first_of(content), self._response_to(content.close)
@@ -264,7 +269,7 @@ class Answer:
             opened = choice(*(text for _, text in thoughts)) if thoughts else EMPTY
             return sequence(opened, rest)
         after = again if self._is_bound or not self.calls.parallel else rest
-        first_ends += [sequence(one, after) for one in first_calls]
+        first_ends += [sequence(call, after) for call in first_calls]
         return choice(*([sequence(choice(*begun), rest)] if begun else []), *first_ends)
 
     def _runs_on(self, header: Edge, texts: list[tuple[Edge, Node]]) -> bool:
@@ -278,7 +283,9 @@ class Answer:
         backtrack."""
         rules = self.calls.arguments.rules
         content, message = rules.reserve("content"), rules.reserve("message")
-        said = choice(*(self._head(_first_of(one).without(header.literal)) for one in self.shape.contents))
+        said = choice(
+            *(self._head(_first_of(shape).without(header.literal)) for shape in self.shape.contents)
+        )
         called = choice(
             *(sequence(self._call_head(unit.opener.without(header.literal)), unit.rest) for unit in units)
         )

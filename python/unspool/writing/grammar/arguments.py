@@ -96,10 +96,12 @@ class Arguments:
             return None
         text = self.rules.add("text", read_text(tool.text, self.rules))
         # The markup after a key counts only after an opener, which is one of the words, unless it is a tag itself.
-        signs = [one.after_key for form in self.shape.forms for one in form.parameters]
+        signs = [parameter.after_key for form in self.shape.forms for parameter in form.parameters]
         after_keys = [sign.text for sign in signs if not sign.begins_tag]
-        held = [one for one in words if not any(one in after for after in after_keys)]
-        word = without_words(text, self.rules, [one for one in held if not self.lexicon.has_token(one)])
+        held = [marker for marker in words if not any(marker in after for after in after_keys)]
+        word = without_words(
+            text, self.rules, [marker for marker in held if not self.lexicon.has_token(marker)]
+        )
         if word is not None:
             reason = f"the text is written to the letter and may hold '{word}'"
             self.dropped.append(Dropped(f"{tool.name}#", "format", reason))
@@ -151,7 +153,7 @@ class Arguments:
                 f"the tool '{tool.name}' has {len(tool.properties)} parameters, and a call of this format "
                 "has one without a name; leave the tool out"
             )
-        is_open = any(one.is_open for one in tool.variants(self.dropped))
+        is_open = any(variant.is_open for variant in tool.variants(self.dropped))
         if not tool.properties and not is_open:
             return edge(self.lexicon, Edge(before.literal + after.literal))
         key, schema = next(iter(tool.properties.items()), ("", Text()))
@@ -165,19 +167,19 @@ class Arguments:
     def _parameter(
         self, tool: Tool, key: str | None, schema: Schema, alternatives: List[ParameterShape]
     ) -> Node:
-        has_text = any(one.is_verbatim for one in alternatives)
-        is_paired = not all(one.value_space for one in alternatives)
-        made: list[Node] = []
-        for one in alternatives:
-            if one.is_element:
-                made.append(self._element(tool, one, key, schema))
+        has_text = any(parameter.is_verbatim for parameter in alternatives)
+        is_paired = not all(parameter.value_space for parameter in alternatives)
+        options: list[Node] = []
+        for parameter in alternatives:
+            if parameter.is_element:
+                options.append(self._element(tool, parameter, key, schema))
                 continue
-            takes_text = one.is_verbatim or not (has_text and one.is_json)
-            takes_others = not one.is_verbatim or not has_text
-            made += self._tags(tool, one, key, schema, (takes_text, takes_others), is_paired)
-        if not made:
+            takes_text = parameter.is_verbatim or not (has_text and parameter.is_json)
+            takes_others = not parameter.is_verbatim or not has_text
+            options += self._tags(tool, parameter, key, schema, (takes_text, takes_others), is_paired)
+        if not options:
             raise ArgumentError(f"no parameter of this format holds what '{tool.name}' takes as '{key}'")
-        return self.rules.add("parameter", choice(*made))
+        return self.rules.add("parameter", choice(*options))
 
     def _tags(
         self,
@@ -193,7 +195,7 @@ class Arguments:
         if written is not None and _is_broken(written, parameter.key_stop):
             raise ArgumentError(f"the parameter '{key}' of '{tool.name}' holds what ends a name; rename it")
         head = sequence(edge(self.lexicon, parameter.open, after=False), name)
-        made = []
+        options = []
         for kinds, narrowed in self._by_type(tool, parameter, schema):
             value = self._tagged(
                 tool, key or "", narrowed, (parameter.value_space, parameter.close), takes,
@@ -203,8 +205,8 @@ class Arguments:
                 continue
             types = choice(*map(Literal, kinds)) if parameter.has_type else EMPTY
             between = [self._between(tags) for tags in parameter.between]
-            made.append(sequence(head, between[0], types, *between[1:], value))
-        return made
+            options.append(sequence(head, between[0], types, *between[1:], value))
+        return options
 
     def _between(self, tags: List[str]) -> Node:
         """The tags between a parameter's parts; white space between two of them is optional."""
@@ -255,28 +257,28 @@ class Arguments:
         closer = after.text or after.literal
         end_of_text = Literal(closer) if after.is_blank else edge(self.lexicon, after.rest, before=False)
         end = sequence(line, end_of_text)
-        made: list[Node] = []
+        options: list[Node] = []
         if "string" in types and takes[0]:
             texts = self._listed(tool, resolved, closer)
             line = sequence(Literal(space_before), end_of_text)
             own = self._custom_text(tool, [closer, *self.words], line, has_entities)
             if own is not None:
-                made.append(sequence(Literal(space_before), own))
+                options.append(sequence(Literal(space_before), own))
             elif texts is not None:
                 first = Literal(space_before) if space_before else EMPTY
-                made += [_between_lines(first, text, own_line, end_of_text, is_paired) for text in texts]
+                options += [_between_lines(first, text, own_line, end_of_text, is_paired) for text in texts]
             else:
                 self._drop(tool, key, resolved)
                 if own_line:
                     text = self._text(after, First(" \t\r\n"), own_line=True)
-                    made.append(sequence(GAP, text))
+                    options.append(sequence(GAP, text))
                 else:
-                    made.append(self._text(after, _no_json(others)))
+                    options.append(self._text(after, _no_json(others)))
         if others and takes[1]:
-            made += [
+            options += [
                 sequence(space, self._typed(tool, key, name, resolved, has_entities), end) for name in others
             ]
-        return choice(*made) if made else None
+        return choice(*options) if options else None
 
     def _listed(self, tool: Tool, schema: Schema, closer: str) -> list[str] | None:
         """The strings that a schema lists; None if it lists none."""
@@ -316,10 +318,10 @@ class Arguments:
             )
         if not re.fullmatch(r"[\w.-]([\w .-]*[\w.-])?", key):
             raise ArgumentError(f"no element can be called {key!r}, a key of '{tool.name}'; rename it")
-        made = (tool.name, parameter.open.literal, key, schema)
-        if made in self.elements:
-            return self.elements[made]
-        rule = self.elements[made] = self.rules.reserve("element")
+        element_key = (tool.name, parameter.open.literal, key, schema)
+        if element_key in self.elements:
+            return self.elements[element_key]
+        rule = self.elements[element_key] = self.rules.reserve("element")
         opener = sequence(
             edge(self.lexicon, parameter.open, after=False),
             Literal(key),
@@ -334,23 +336,23 @@ class Arguments:
         resolved = follow(schema, tool.definitions)
         types = types_of(schema, tool.definitions)
         end = self.lexicon.markup(closer.literal)
-        made: list[Node] = []
+        options: list[Node] = []
         if "string" in types:
             texts = _texts_of(resolved, tool.definitions)
             others = [] if types == ANY_TYPE else [name for name in types if name != "string"]
             words = [parameter.open.text, *self.words]
             own = self._custom_text(tool, [*words, closer.text], end)
             if own is not None:
-                made.append(own)
+                options.append(own)
             elif texts is None:
                 self._drop(tool, key, resolved)
-                made.append(self.lexicon.text_until(words, closer, _no_json(others)))
+                options.append(self.lexicon.text_until(words, closer, _no_json(others)))
             else:
-                made.append(sequence(choice(*map(Literal, texts)), end))
+                options.append(sequence(choice(*map(Literal, texts)), end))
         if types != ANY_TYPE:
             nested = [self._nested(tool, parameter, name, resolved) for name in types if name != "string"]
-            made += [sequence(one, end) for one in nested]
-        return choice(*made)
+            options += [sequence(node, end) for node in nested]
+        return choice(*options)
 
     def _nested(self, tool: Tool, parameter: ParameterShape, name: str, schema: Schema) -> Node:
         narrowed = only(name, schema, tool.definitions)

@@ -161,8 +161,8 @@ class Calls:
     # ${object}: in a list, with a separator, or each between its own markers
     def _objects(self, call: CallShape) -> Unit:
         shapes = self.arguments.shape.objects
-        one = choice(*(self._object(call, tool, shape) for tool in self.tools for shape in shapes))
-        inner = self._list(call, one)
+        node = choice(*(self._object(call, tool, shape) for tool in self.tools for shape in shapes))
+        inner = self._list(call, node)
         rest = sequence(inner, closing(self._lexicon, call.close))
         if call.author is not None:
             names = optional(choice(*(Literal(tool.name) for tool in self.tools)))
@@ -172,9 +172,9 @@ class Calls:
         opener, space = split_end(call.open)
         return Unit(opener, sequence(space, rest), call.separator is None)
 
-    def _list(self, call: CallShape, one: Node) -> Node:
+    def _list(self, call: CallShape, node: Node) -> Node:
         """The calls in one body, with the brackets around them."""
-        inner = one if call.separator is None else self._joined(one, _separator(call.separator))
+        inner = node if call.separator is None else self._joined(node, _separator(call.separator))
         if call.list_open is None or call.list_close is None:
             return inner
         return sequence(Literal(call.list_open.text), GAP, inner, GAP, Literal(call.list_close.text))
@@ -188,8 +188,8 @@ class Calls:
     # name(key=value, ..): in a list, or each between its own markers
     def _python(self, call: CallShape) -> Unit:
         tools = self._python_tools()
-        one = choice(*(sequence(Literal(f"{tool.name}("), self._python_arguments(tool)) for tool in tools))
-        inner = self._list(call, one)
+        node = choice(*(sequence(Literal(f"{tool.name}("), self._python_arguments(tool)) for tool in tools))
+        inner = self._list(call, node)
         if call.separator is None:
             closer = edge(self._lexicon, Edge(call.close.text))
             return Unit(call.open, sequence(inner, closer), bool(call.open.literal))

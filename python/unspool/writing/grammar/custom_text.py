@@ -64,8 +64,8 @@ class _Escaped(_Rewritten):
 
     def changed(self, part: Node) -> Node:
         if isinstance(part, Terminal):
-            made = self.of(part.part)
-            return made if _is_split(made) else Terminal(made)
+            content = self.of(part.part)
+            return content if _is_split(content) else Terminal(content)
         if isinstance(part, Literal):
             return Literal("".join(self._written.character(char, self._mark) for char in part.text))
         if isinstance(part, Chars):
@@ -127,10 +127,10 @@ class Ended(_Rewritten):
         if not part.parts:
             return self._closer
         *first, last = part.parts
-        made = [sequence(*first, self.of(last))]
+        options = [sequence(*first, self.of(last))]
         if first and self._may_be_empty(last, frozenset()):
-            made.append(self.of(sequence(*first)))
-        return choice(*made)
+            options.append(self.of(sequence(*first)))
+        return choice(*options)
 
     def _may_be_empty(self, part: Node, opened: frozenset[str]) -> bool:
         if isinstance(part, Reference):
@@ -141,6 +141,6 @@ class Ended(_Rewritten):
             return part.least == 0 or self._may_be_empty(part.part, opened)
         if isinstance(part, (Sequence, Choice)):
             return (all if isinstance(part, Sequence) else any)(
-                self._may_be_empty(one, opened) for one in part.parts
+                self._may_be_empty(inner, opened) for inner in part.parts
             )
         return isinstance(part, Terminal) and self._may_be_empty(part.part, opened)

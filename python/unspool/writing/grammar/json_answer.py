@@ -45,15 +45,17 @@ def json_grammar(
     if syntax not in PRINTERS:
         raise ArgumentError(f"syntax must be one of {', '.join(PRINTERS)}; got {syntax!r}")
     check_white_space(white_space)
-    found = normalise(schema, syntax=syntax, strict=strict)
-    return Grammar(syntax, PRINTERS[syntax](json_rules(found, white_space, any_order)), found.dropped)
+    normalised = normalise(schema, syntax=syntax, strict=strict)
+    return Grammar(
+        syntax, PRINTERS[syntax](json_rules(normalised, white_space, any_order)), normalised.dropped
+    )
 
 
 def json_rules(
-    found: NormalisedSchema, white_space: WhiteSpace = "bounded", any_order: bool = False
+    normalised: NormalisedSchema, white_space: WhiteSpace = "bounded", any_order: bool = False
 ) -> Rules:
     """Build the rules for a JSON value of a schema."""
     rules = Rules({"start": EMPTY}, white_space, any_order)
-    rules.named["start"] = SchemaRules(rules, JSON_VALUES, found.definitions).value(found.schema)
+    rules.named["start"] = SchemaRules(rules, JSON_VALUES, normalised.definitions).value(normalised.schema)
     check_depth(rules)
     return rules

@@ -81,10 +81,10 @@ def make_grammar(
     if response is not None and not must_call:
         held = [] if lexicon.are_tokens(words.content) else words.content
         if response.schema is None:
-            made = text_node(response, rules, held, answer.start_of_content)
+            content = text_node(response, rules, held, answer.start_of_content)
         else:
-            made = _json(response.schema, syntax, held, rules, dropped)
-        answer = replace(answer, response=made, is_exact=response.schema is None)
+            content = _json(response.schema, syntax, held, rules, dropped)
+        answer = replace(answer, response=content, is_exact=response.schema is None)
     rules.named["start"] = answer.node()
     check_depth(rules)
     return Grammar(syntax, PRINTERS[syntax](rules), tuple(dict.fromkeys(dropped)))
@@ -95,13 +95,13 @@ def _json(
 ) -> Node:
     """A JSON value of the schema whose strings contain none of the words."""
     try:
-        found = normalise(schema, syntax=syntax)
+        normalised = normalise(schema, syntax=syntax)
     except ArgumentError as error:
         raise ArgumentError(f"the response's schema: {error}") from None
-    dropped += found.dropped
+    dropped += normalised.dropped
     reason = "a string beside markers may hold any text but these"
     marked = MarkedJson(tuple(words), "", lambda: dropped.append(Dropped("#", "pattern", reason)))
-    return value_rules(rules, marked if words else JSON, found.schema, found.definitions)
+    return value_rules(rules, marked if words else JSON, normalised.schema, normalised.definitions)
 
 
 def _reasoning_start(file: FormatSource, reasoning: bool | None, prompt: str | None) -> ReasoningStart:

@@ -100,10 +100,10 @@ def _written(tool: Tool) -> Iterator[tuple[str, _Calls]]:
         yield "key", _Calls(tuple(sorted(keys)), True, is_nested)
     yield "text", _Calls(_listed(inner), False, True)
     for schema in tool.properties.values():
-        found = alternatives(schema, tool.definitions)
-        texts = _listed(found)
+        options = alternatives(schema, tool.definitions)
+        texts = _listed(options)
         if texts:
-            shown = OneOf(tuple(map(_shown, found))) if len(found) > 1 else _shown(found[0])
+            shown = OneOf(tuple(map(_shown, options))) if len(options) > 1 else _shown(options[0])
             yield "text", _Calls(texts, False, False, json.dumps(schema_json(ObjectOf((("a", shown),)))))
 
 

@@ -76,8 +76,8 @@ class Response:
         Raises:
             ArgumentError: More than one is given, or one has a wrong type.
         """
-        given = {"a schema": schema, "choice": choice, "regex": regex, "grammar": grammar}
-        names = [name for name, value in given.items() if value is not None]
+        arguments = {"a schema": schema, "choice": choice, "regex": regex, "grammar": grammar}
+        names = [name for name, value in arguments.items() if value is not None]
         if not names:
             return None
         if len(names) > 1:
@@ -85,7 +85,7 @@ class Response:
         if choice is not None:
             _check_choice(choice)
         for name in ("regex", "grammar"):
-            value = given[name]
+            value = arguments[name]
             if value is not None and not isinstance(value, str):
                 raise ArgumentError(f"{name} is of type {type(value).__name__}; pass a text")
         if syntax not in (None, "lark", "gbnf"):

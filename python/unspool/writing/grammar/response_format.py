@@ -24,9 +24,9 @@ def read_response_format(value: Any, choice: Any = None, regex: Any = None) -> R
     Raises:
         ArgumentError: The value has another form, or more than one argument is given.
     """
-    found = _read(value)
-    if found is None or (choice is None and regex is None):
-        return found or Response.of(choice=choice, regex=regex)
+    response = _read(value)
+    if response is None or (choice is None and regex is None):
+        return response or Response.of(choice=choice, regex=regex)
     raise ArgumentError("response_format is given together with choice or regex; pass one of them")
 
 

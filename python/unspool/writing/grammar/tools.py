@@ -78,24 +78,24 @@ def chosen_tools(
         ArgumentError: There are no tools, no tool has the name `tool_choice`, two tools have the same name, or the
             tools are too large.
     """
-    found = [_tool(index, tool, strict, syntax, dropped) for index, tool in enumerate(read_tools(tools))]
-    names = [tool.name for tool in found]
+    offered = [_tool(index, tool, strict, syntax, dropped) for index, tool in enumerate(read_tools(tools))]
+    names = [tool.name for tool in offered]
     if not names:
         raise ArgumentError("there are no tools; a grammar of calls needs one")
     if len(set(names)) < len(names):
         raise ArgumentError(f"two tools have one name; names are {names}")
-    if sum(tool.member_count for tool in found) > MAX_TOOL_MEMBERS:
+    if sum(tool.member_count for tool in offered) > MAX_TOOL_MEMBERS:
         raise ArgumentError(
             f"the tools' schemas have more than {MAX_TOOL_MEMBERS:,} properties, listed values and alternatives together; "
             "offer fewer tools, or make some not strict"
         )
     if tool_choice in ("auto", "required"):
-        return found
+        return offered
     if tool_choice not in names:
         raise ArgumentError(
             f"tool_choice is '{tool_choice}'; use 'auto', 'required' or one of the tools: {', '.join(names)}"
         )
-    return [tool for tool in found if tool.name == tool_choice]
+    return [tool for tool in offered if tool.name == tool_choice]
 
 
 def is_strict(tool: Mapping[str, Any]) -> bool:
@@ -145,8 +145,8 @@ def _tool(
             f"the parameters of '{name}' are not an object; their schema must have type object"
         )
     try:
-        made = normalise_arguments(schema, syntax=syntax)
+        normalised = normalise_arguments(schema, syntax=syntax)
     except ArgumentError as error:
         raise ArgumentError(f"the parameters of '{name}': {error}") from None
-    dropped += [Dropped(name + one.path, one.keyword, one.reason) for one in made.dropped]
-    return Tool(name, made.schema, made.definitions, made.member_count)
+    dropped += [Dropped(name + note.path, note.keyword, note.reason) for note in normalised.dropped]
+    return Tool(name, normalised.schema, normalised.definitions, normalised.member_count)
