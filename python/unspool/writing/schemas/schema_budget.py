@@ -25,20 +25,20 @@ def check_source(schema: Any) -> None:
     """Raise ArgumentError if a schema is too large to be read at all."""
     waiting, entries, letters = [schema], 0, 0
     while waiting:
-        one = waiting.pop()
-        if isinstance(one, str):
-            letters += len(one)
-        elif isinstance(one, Mapping):
-            entries += len(one)
-            letters += sum(len(key) for key in one if isinstance(key, str))
+        node = waiting.pop()
+        if isinstance(node, str):
+            letters += len(node)
+        elif isinstance(node, Mapping):
+            entries += len(node)
+            letters += sum(len(key) for key in node if isinstance(key, str))
             waiting += [
                 value
-                for key, value in one.items()
+                for key, value in node.items()
                 if not (isinstance(key, str) and isinstance(value, str) and key in ANNOTATIONS)
             ]
-        elif isinstance(one, (list, tuple)):
-            entries += len(one)
-            waiting += one
+        elif isinstance(node, (list, tuple)):
+            entries += len(node)
+            waiting += node
         if entries > MAX_ENTRIES:
             raise ArgumentError(f"the schema has more than {MAX_ENTRIES:,} keywords and values; shorten it")
         if letters > MAX_LETTERS:

@@ -100,11 +100,11 @@ class Keys:
         return found
 
     def _read_names(self, part: Part, names: Part) -> None:
-        found, _ = self._merger.parts.collect([names])
-        if found is None:
+        collected, _ = self._merger.parts.collect([names])
+        if collected is None:
             self.listed = {}
             return
-        for source in (one.source for one in found):
+        for source in (schema.source for schema in collected):
             if source.enum is not None:
                 allowed = dict.fromkeys(name for name in source.enum if isinstance(name, str))
                 known = allowed if self.listed is None else self.listed

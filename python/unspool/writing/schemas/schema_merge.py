@@ -52,13 +52,13 @@ class Merger:
         if parts and all(part.adds_null for part in parts):
             inner = self.merge([part.not_null() for part in parts], depth + 1)
             return any_of([inner, Null()])
-        found, through_reference = self.parts.collect(parts)
-        if found is None:
+        collected, through_reference = self.parts.collect(parts)
+        if collected is None:
             return Nothing(f"{parts[0].path} allows no value")
-        found = [part for part in found if part.constrains]
-        if not found:
+        collected = [part for part in collected if part.constrains]
+        if not collected:
             return Anything()
-        return self._reference(found) if through_reference else self._merge_parts(found, depth)
+        return self._reference(collected) if through_reference else self._merge_parts(collected, depth)
 
     def _reference(self, parts: list[Part]) -> Schema:
         """A reference to the definition that merges these parts."""
@@ -128,11 +128,11 @@ def any_of(options: Sequence[Schema]) -> Schema:
     """A union in its shortest form."""
     flat: list[Schema] = []
     for option in options:
-        for one in option.options if isinstance(option, OneOf) else (option,):
-            if isinstance(one, Anything):
-                return one
-            if not isinstance(one, Nothing) and one not in flat[-_COMPARED:]:
-                flat.append(one)
+        for schema in option.options if isinstance(option, OneOf) else (option,):
+            if isinstance(schema, Anything):
+                return schema
+            if not isinstance(schema, Nothing) and schema not in flat[-_COMPARED:]:
+                flat.append(schema)
     if not flat:
         return next(iter(options), Nothing("its keywords contradict one another"))
     return flat[0] if len(flat) == 1 else OneOf(tuple(flat))

@@ -45,23 +45,23 @@ class _Objects:
             members = {name: value for name, value in members.items() if not isinstance(value, Nothing)}
         allowed = [item for item in members.items() if not isinstance(item[1], Nothing)]
         forbidden = [item for item in members.items() if isinstance(item[1], Nothing)]
-        made = ObjectOf((*allowed, *forbidden), tuple(self.required), pattern, others)
-        return self._counted(made, len(allowed))
+        schema = ObjectOf((*allowed, *forbidden), tuple(self.required), pattern, others)
+        return self._counted(schema, len(allowed))
 
     def _property(self, name: str) -> Schema:
         """The schema of one key, merged from all parts."""
         self.merger.parts.spend(len(self.parts))
         if self.keys.listed is not None and name not in self.keys.listed:
             return Nothing(f"propertyNames does not list the key {name!r:.80}")
-        found = []
+        parts = []
         for index, keys in enumerate(self.said):
             said = self.keys.said_of(index, name)
             if name in keys.named:
                 said.append(keys.named[name])
             if not said and keys.others is not None:
                 said.append(keys.others)
-            found += said
-        return self.merger.merge(found, self.depth + 1)
+            parts += said
+        return self.merger.merge(parts, self.depth + 1)
 
     def _others(self, names: list[str]) -> tuple[Schema, str | None]:
         """The schema of unnamed keys, and their pattern; Nothing: there are none."""
@@ -87,18 +87,18 @@ class _Objects:
         is_closed = is_closed or (names_some and not self.merger.more_keys)
         return Nothing("the object names its keys") if is_closed else Anything()
 
-    def _counted(self, made: ObjectOf, allowed: int) -> Schema:
+    def _counted(self, schema: ObjectOf, allowed: int) -> Schema:
         """Bounds of the number of keys, if the object is a map."""
         fewest = highest(part.source.key_count.least for part in self.parts) or 0
         most = lowest(part.source.key_count.most for part in self.parts)
         if most is not None and most < max(fewest, len(self.required)):
             return Nothing(f"no object has at most {most} keys and all the keys that it needs")
-        if made.is_closed and fewest > allowed:
+        if schema.is_closed and fewest > allowed:
             return Nothing(f"no object has {fewest} of {allowed} keys")
-        is_map = not allowed and not made.is_closed
-        counted = most if most is not None and not (made.is_closed and most >= allowed) else None
+        is_map = not allowed and not schema.is_closed
+        counted = most if most is not None and not (schema.is_closed and most >= allowed) else None
         return replace(
-            made,
+            schema,
             fewest=self._fewest(fewest, is_map) if fewest > len(self.required) else 0,
             most=None if counted is None else self._most(counted, is_map),
         )

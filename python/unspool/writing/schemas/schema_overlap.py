@@ -31,15 +31,15 @@ def overlap(choices: Sequence[Schema], definitions: Definitions) -> bool:
     possible = [choice for choice in choices if not isinstance(choice, Nothing)]
     if len(possible) > MAX_CHOICES:
         return True
-    return not all(_are_apart(one, other, definitions, 2) for one, other in combinations(possible, 2))
+    return not all(_are_apart(first, second, definitions, 2) for first, second in combinations(possible, 2))
 
 
-def _are_apart(one: Schema, other: Schema, definitions: Definitions, depth: int) -> bool:
+def _are_apart(first: Schema, second: Schema, definitions: Definitions, depth: int) -> bool:
     """Whether no value matches both, judged by types, listed values and required keys."""
-    one, other = _resolve(one, definitions), _resolve(other, definitions)
-    if depth == 0 or any(isinstance(schema, (Anything, Nothing, Named)) for schema in (one, other)):
+    first, second = _resolve(first, definitions), _resolve(second, definitions)
+    if depth == 0 or any(isinstance(schema, (Anything, Nothing, Named)) for schema in (first, second)):
         return False
-    match one, other:
+    match first, second:
         case (OneOf(options), rest) | (rest, OneOf(options)):
             return len(options) <= MAX_CHOICES and all(
                 _are_apart(option, rest, definitions, depth - 1) for option in options
@@ -51,11 +51,11 @@ def _are_apart(one: Schema, other: Schema, definitions: Definitions, depth: int)
             return not any(_has_type(value, _type(rest)) for value in values)
         case ObjectOf(), ObjectOf():
             return any(
-                name in other.required
-                and _are_apart(one.named[name], other.named[name], definitions, depth - 1)
-                for name in one.required
+                name in second.required
+                and _are_apart(first.named[name], second.named[name], definitions, depth - 1)
+                for name in first.required
             )
-    return _type(one) != _type(other) and {_type(one), _type(other)} != {"integer", "number"}
+    return _type(first) != _type(second) and {_type(first), _type(second)} != {"integer", "number"}
 
 
 def _resolve(schema: Schema, definitions: Definitions) -> Schema:

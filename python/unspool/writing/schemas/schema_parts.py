@@ -49,11 +49,11 @@ class Parts:
 
         The targets of `allOf` and `$ref` are entries of the list, so no part of the list leads to others.
         """
-        found: dict[Any, Part] = {}
-        reached = [self._add(part, found, ()) for part in parts]
-        return (None if None in reached else list(found.values())), any(reached)
+        collected: dict[Any, Part] = {}
+        reached = [self._add(part, collected, ()) for part in parts]
+        return (None if None in reached else list(collected.values())), any(reached)
 
-    def _add(self, part: Part, found: dict[Any, Part], trail: tuple[Any, ...]) -> bool | None:
+    def _add(self, part: Part, collected: dict[Any, Part], trail: tuple[Any, ...]) -> bool | None:
         """Add a part; return whether it contained a reference, or None if it is `false`."""
         self.spend()
         source = part.source
@@ -65,7 +65,7 @@ class Parts:
             )
         if part.key in trail:
             raise ArgumentError(f"{part.path}: the schema refers to itself and says nothing else; remove it")
-        if part.key in found:
+        if part.key in collected:
             return False
         if len(trail) >= MAX_DEPTH:
             raise ArgumentError(
@@ -79,13 +79,13 @@ class Parts:
         alone = part.alone()
         for kind in source.order:
             if kind == "keys":
-                found.setdefault(part.key, alone)  # before later ones, to keep the order of keys
+                collected.setdefault(part.key, alone)  # before later ones, to keep the order of keys
             for target in self._leads(part, kind) if kind in part.leads else ():
-                inner = self._add(target, found, (*trail, part.key))
+                inner = self._add(target, collected, (*trail, part.key))
                 if inner is None:
                     return None
                 reached = reached or inner or kind == "reference"
-        found.setdefault(part.key, alone)
+        collected.setdefault(part.key, alone)
         return reached
 
     def _leads(self, part: Part, kind: str) -> list[Part]:

@@ -86,10 +86,10 @@ def _why(schema: Schema, definitions: Definitions, known: set[str]) -> str:
                 needed = [schema.named[key] for key in schema.required]
             case ListOf(first=first, shortest=least):
                 needed = [*first[:least], *([schema.others] if least > len(first) else [])]
-        found = next((part for part in needed if not _has_value(part, known)), None)
-        if found is None:
+        impossible = next((part for part in needed if not _has_value(part, known)), None)
+        if impossible is None:
             return "it refers to itself without an end, so no value is finite"
-        schema = found
+        schema = impossible
     return schema.why
 
 

@@ -181,8 +181,8 @@ class SchemaRules:
             tail = Repeat(sequence(self._comma, items), max(least - len(prefix), 0), left)
         first, *needed = prefix[: max(least, 1)]
         more = any_prefix(self._rules, prefix[1 + len(needed) :], self._comma, tail)
-        made = sequence(first, *(part for item in needed for part in (self._comma, item)), more)
-        return self._between("[", made if least else optional(made), "]")
+        filled = sequence(first, *(part for item in needed for part in (self._comma, item)), more)
+        return self._between("[", filled if least else optional(filled), "]")
 
     def _repeated(self, item: Node | None, least: int, most: int | None) -> Node:
         """The item, repeated with commas in between."""

@@ -32,10 +32,10 @@ def merge_strings(notes: Parts, parts: Sequence[Part], longest: int) -> Schema:
     most = lowest(part.source.text.most for part in parts)
     if most is not None and least > most:
         return Nothing(f"no text has at least {least} and at most {most} characters")
-    found = _format(notes, parts)
-    if found is not None:
+    format = _format(notes, parts)
+    if format is not None:
         notes.drop_all(parts, ("minLength", "maxLength"), "engines do not combine it with format")
-        return Text(format=found)
+        return Text(format=format)
     pattern = _pattern(notes, parts, longest)
     if pattern is not None:
         return _counted(notes, parts, pattern, least, most)
@@ -67,37 +67,37 @@ def _counted(notes: Parts, parts: Sequence[Part], pattern: str, least: int, most
 
 def _format(notes: Parts, parts: Sequence[Part]) -> Any:
     """The first format that a grammar can express; patterns next to it are dropped."""
-    found = None
+    first = None
     for part in parts:
         name = part.source.format
         if name is None:
             continue
-        if found is None and has_pattern(name):
-            found = name
-        elif name != found:
+        if first is None and has_pattern(name):
+            first = name
+        elif name != first:
             notes.drop(part, "format", f"no matcher knows {name!r}, or another format stands beside it")
-    if found is not None:
+    if first is not None:
         notes.drop_all(parts, ("pattern",), "engines do not combine it with format")
-    return found
+    return first
 
 
 def _pattern(notes: Parts, parts: Sequence[Part], longest: int) -> Any:
     """The first pattern that a grammar can express."""
-    found = None
+    first = None
     for part in parts:
         pattern = part.source.pattern
         if pattern is None:
             continue
         try:
-            if found is None and most_counted(parse_pattern(pattern)) > longest:
+            if first is None and most_counted(parse_pattern(pattern)) > longest:
                 notes.drop(part, "pattern", f"counting more than {longest:,} characters is too slow")
-            elif found is None:
-                found = pattern
-            elif pattern != found:
+            elif first is None:
+                first = pattern
+            elif pattern != first:
                 notes.drop(part, "pattern", "another pattern stands beside it")
         except PatternError as error:
             notes.drop(part, "pattern", str(error))
-    return found
+    return first
 
 
 def merge_numbers(notes: Parts, parts: Sequence[Part], name: str) -> Schema:
@@ -123,16 +123,16 @@ def merge_numbers(notes: Parts, parts: Sequence[Part], name: str) -> Schema:
         step = None if step == 1 else step
     if _is_empty(lowest, highest):
         return Nothing("no number is between the bounds")
-    made = Number(name == "integer", lowest, highest)
+    number = Number(name == "integer", lowest, highest)
     if step is None:
-        return made
-    listed = multiples_between(step, lowest, highest, made.is_integer)
+        return number
+    listed = multiples_between(step, lowest, highest, number.is_integer)
     if listed is not None:
         return Listed(tuple(listed)) if listed else Nothing(f"no multiple of {step} is between the bounds")
-    stepped = replace(made, step=int(step) if step == int(step) else float(step))
+    stepped = replace(number, step=int(step) if step == int(step) else float(step))
     if multiples(stepped) is None:
         notes.drop_all(parts, ("multipleOf",), "a grammar of its multiples would be too large")
-        return made
+        return number
     return stepped
 
 
@@ -143,12 +143,12 @@ def _step(parts: Sequence[Part]) -> Decimal | None:
         stated = part.source.range.step
         if stated is None:
             continue
-        found = Decimal(repr(stated))
+        number = Decimal(repr(stated))
         if step is None:
-            step = found
+            step = number
         else:  # the least common multiple of both, counted in the last decimal place of either
-            places = Decimal(10) ** min(int(found.as_tuple().exponent), int(step.as_tuple().exponent), 0)
-            step = math.lcm(int(step / places), int(found / places)) * places
+            places = Decimal(10) ** min(int(number.as_tuple().exponent), int(step.as_tuple().exponent), 0)
+            step = math.lcm(int(step / places), int(number / places)) * places
     return step
 
 

@@ -32,17 +32,17 @@ _WHOLE_TYPES: dict[str, Schema] = {
 
 def alternatives(schema: Schema, definitions: Definitions) -> list[Schema]:
     """The schemas of a union and of nested unions, each once; else only the schema itself. Names are followed."""
-    waiting, seen, found = [schema], set[int](), list[Schema]()
+    waiting, seen, options = [schema], set[int](), list[Schema]()
     while waiting:
-        one = follow(waiting.pop(), definitions)
-        if id(one) in seen:
+        option = follow(waiting.pop(), definitions)
+        if id(option) in seen:
             continue
-        seen.add(id(one))
-        if isinstance(one, OneOf):
-            waiting += reversed(one.options)
+        seen.add(id(option))
+        if isinstance(option, OneOf):
+            waiting += reversed(option.options)
         else:
-            found.append(one)
-    return found
+            options.append(option)
+    return options
 
 
 def types_of(schema: Schema, definitions: Definitions) -> tuple[str, ...]:

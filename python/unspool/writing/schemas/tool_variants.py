@@ -20,16 +20,16 @@ def object_variants(schema: Schema, definitions: Definitions) -> tuple[list[Obje
     object replaces all of them: it requires the keys that every object requires, and allows any of the schemas of each
     name.
     """
-    found = [one for one in alternatives(schema, definitions) if isinstance(one, ObjectOf)]
-    if len(found) == 1:
-        return found, True
+    variants = [variant for variant in alternatives(schema, definitions) if isinstance(variant, ObjectOf)]
+    if len(variants) == 1:
+        return variants, True
     known: dict[str, dict[Schema, None]] = {}
-    for one in found:
-        for key, value in one.members:
+    for variant in variants:
+        for key, value in variant.members:
             known.setdefault(key, {})[value] = None
     parameters = {key: tuple(schemas) for key, schemas in known.items()}
     have_one_type = all(_have_one_type(schemas, definitions) for schemas in parameters.values())
-    return found if have_one_type else [_merged(found, parameters)], have_one_type
+    return variants if have_one_type else [_merged(variants, parameters)], have_one_type
 
 
 def _have_one_type(schemas: Sequence[Schema], definitions: Definitions) -> bool:
@@ -40,8 +40,8 @@ def _have_one_type(schemas: Sequence[Schema], definitions: Definitions) -> bool:
     return len(types) == 1 and len(one := types.pop()) == 1 and one[0] not in ("object", "array")
 
 
-def _merged(found: Sequence[ObjectOf], parameters: Mapping[str, tuple[Schema, ...]]) -> ObjectOf:
-    required = set(parameters).intersection(*(one.required for one in found))
+def _merged(variants: Sequence[ObjectOf], parameters: Mapping[str, tuple[Schema, ...]]) -> ObjectOf:
+    required = set(parameters).intersection(*(variant.required for variant in variants))
     return ObjectOf(
         members=tuple(
             (key, schemas[0] if len(schemas) == 1 else OneOf(schemas)) for key, schemas in parameters.items()
