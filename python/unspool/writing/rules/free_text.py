@@ -183,14 +183,14 @@ def _explore(
             target = _step(rules, state, letter)
             if target is not None:
                 targets.setdefault(target, []).append(letter)
-        made = []
+        steps = []
         if rest is not None:
             joined = targets.pop(rest, [])
             label: Node = Chars.of(letters - set(joined), negated=True)
-            made.append(Step(rest, label if other is None else choice(label, other)))
-        made += [Step(target, Chars.of(chars)) for target, chars in targets.items()]
-        edges[state] = made
-        waiting += [edge.target for edge in made]
+            steps.append(Step(rest, label if other is None else choice(label, other)))
+        steps += [Step(target, Chars.of(chars)) for target, chars in targets.items()]
+        edges[state] = steps
+        waiting += [edge.target for edge in steps]
     return edges
 
 

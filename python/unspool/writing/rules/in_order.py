@@ -42,14 +42,14 @@ def _in_any_order(rules: Rules, members: Sequence[tuple[Node, bool]], comma: Nod
     def rest(left: frozenset[int]) -> Node:
         """What may follow while these members remain."""
         if left not in known:
-            more = [sequence(comma, nodes[one], rest(left - {one})) for one in sorted(left)]
-            may_end = not any(members[one][1] for one in left)
+            more = [sequence(comma, nodes[index], rest(left - {index})) for index in sorted(left)]
+            may_end = not any(members[index][1] for index in left)
             known[left] = rules.add("members", optional(choice(*more)) if may_end else choice(*more))
         return known[left]
 
     whole = frozenset(range(len(members)))
-    made = choice(*(sequence(nodes[one], rest(whole - {one})) for one in sorted(whole)))
-    return made if least or any(is_required for _, is_required in members) else optional(made)
+    node = choice(*(sequence(nodes[index], rest(whole - {index})) for index in sorted(whole)))
+    return node if least or any(is_required for _, is_required in members) else optional(node)
 
 
 def _some(rules: Rules, members: Sequence[tuple[Node, bool]], comma: Node) -> tuple[Node, bool]:

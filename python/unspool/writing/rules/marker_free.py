@@ -40,14 +40,14 @@ def without_words(part: Node, rules: Rules, words: Collection[str]) -> str | Non
         A word that the part can still spell, so that it cannot be used; None: no text of it contains a word.
     """
     wanted = Words(words)
-    found = {name: rules.named[name] for name in _reached(part, rules.named)}
+    originals = {name: rules.named[name] for name in _reached(part, rules.named)}
     work = [_MAX_WORK]
     for end in (None, ""):
         word = _spelled(part, rules.named, wanted.words)
         if word is None:
             return None
         narrower = _Narrower(wanted, end, work)
-        rules.named.update({name: narrower.of(node) for name, node in found.items()})
+        rules.named.update({name: narrower.of(node) for name, node in originals.items()})
     return _spelled(part, rules.named, wanted.words)
 
 
@@ -61,8 +61,8 @@ class _Narrower:
     def of(self, part: Node) -> Node:
         if isinstance(part, Terminal):
             if part not in self._known:
-                found = restricted(part.part, self._words, self._end, self._work)
-                self._known[part] = part if found is None else Terminal(found)
+                narrowed = restricted(part.part, self._words, self._end, self._work)
+                self._known[part] = part if narrowed is None else Terminal(narrowed)
             return self._known[part]
         if isinstance(part, Repeat):
             return Repeat(self.of(part.part), part.least, part.most)
@@ -76,15 +76,15 @@ def _reached(part: Node, named: Mapping[str, Node]) -> list[str]:
     names: dict[str, None] = {}
     waiting = [part]
     while waiting:
-        one = waiting.pop()
-        if isinstance(one, Reference):
-            if one.name not in names:
-                names[one.name] = None
-                waiting.append(named[one.name])
-        elif isinstance(one, (Sequence, Choice)):
-            waiting += one.parts
-        elif isinstance(one, (Repeat, Terminal)):
-            waiting.append(one.part)
+        node = waiting.pop()
+        if isinstance(node, Reference):
+            if node.name not in names:
+                names[node.name] = None
+                waiting.append(named[node.name])
+        elif isinstance(node, (Sequence, Choice)):
+            waiting += node.parts
+        elif isinstance(node, (Repeat, Terminal)):
+            waiting.append(node.part)
     return list(names)
 
 
@@ -190,8 +190,8 @@ def restricted(part: Node, rule: Rule, end: object = None, work: list[int] | Non
     finals = {state for state in edges if automaton._end in state[0] and end in (None, state[1])}  # type: ignore[operator]
     if not finals:
         return None
-    found = eliminate(_leading_to(finals, edges), start, finals)
-    return None if _size(found) > _MAX_PARTS else found
+    expression = eliminate(_leading_to(finals, edges), start, finals)
+    return None if _size(expression) > _MAX_PARTS else expression
 
 
 def _split(ranges: list[tuple[str, str]], letters: Iterable[str]) -> list[tuple[str, str]]:
@@ -226,16 +226,16 @@ def _size(part: Node) -> int:
     """The number of parts that are printed; a repeated part counts each time."""
     sizes: dict[int, int] = {}
 
-    def size(one: Node) -> int:
-        if id(one) not in sizes:
+    def size(node: Node) -> int:
+        if id(node) not in sizes:
             inner = (
-                one.parts
-                if isinstance(one, (Sequence, Choice))
-                else [one.part]
-                if isinstance(one, Repeat)
+                node.parts
+                if isinstance(node, (Sequence, Choice))
+                else [node.part]
+                if isinstance(node, Repeat)
                 else ()
             )
-            sizes[id(one)] = 1 + sum(map(size, inner))
-        return sizes[id(one)]
+            sizes[id(node)] = 1 + sum(map(size, inner))
+        return sizes[id(node)]
 
     return size(part)

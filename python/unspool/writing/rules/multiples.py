@@ -34,9 +34,9 @@ def multiples_between(
     first, last = math.ceil(low / step), math.floor(high / step)
     if last - first >= MAX_LISTED:
         return None
-    found = [number * step for number in range(first, last + 1)]
+    values = [number * step for number in range(first, last + 1)]
     left = [
-        value for value in found if (lowest.belongs or value != low) and (highest.belongs or value != high)
+        value for value in values if (lowest.belongs or value != low) and (highest.belongs or value != high)
     ]
     return [int(value) if is_integer or value == int(value) else float(value) for value in left]
 
@@ -74,7 +74,7 @@ def _signs(schema: Number, step: Decimal) -> tuple[Node, bool] | None:
 
 def _automaton(size: int, places: int, digits: int, zero: tuple[str, ...], closer: str) -> Automaton:
     """Build an automaton with the least number of states: from the last to the first, and equal states only once."""
-    made: dict[tuple[bool, tuple[tuple[Chars, int], ...]], int] = {}
+    numbers: dict[tuple[bool, tuple[tuple[Chars, int], ...]], int] = {}
     known: dict[_State, int | None] = {}
 
     def number(state: _State) -> int | None:
@@ -86,13 +86,13 @@ def _automaton(size: int, places: int, digits: int, zero: tuple[str, ...], close
                 if target is not None:
                     edges.setdefault(target, []).append(char)
             key = (_is_multiple(state, size, places), tuple((characters(*edges[to]), to) for to in edges))
-            known[state] = made.setdefault(key, len(made)) if any(key) else None
+            known[state] = numbers.setdefault(key, len(numbers)) if any(key) else None
         return known[state]
 
     number((-1, digits, None))
-    last = len(made) - 1
+    last = len(numbers) - 1
     states = [
-        (may_end, tuple((chars, last - to) for chars, to in edges)) for may_end, edges in reversed(made)
+        (may_end, tuple((chars, last - to) for chars, to in edges)) for may_end, edges in reversed(numbers)
     ]
     return Automaton(None, tuple(states), closer)
 

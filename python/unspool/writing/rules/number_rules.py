@@ -65,9 +65,9 @@ def number_rule(schema: Number) -> Node:
     With bounds, a number with an exponent has one digit before the point, as programs write them.
     """
     if schema.step is not None:
-        found = multiples(schema)
-        assert found is not None
-        return found
+        node = multiples(schema)
+        assert node is not None
+        return node
     is_integer = schema.is_integer
     lowest, highest = _bound(schema.lowest), _bound(schema.highest)
     if lowest is None and highest is None:
@@ -81,7 +81,7 @@ def number_rule(schema: Number) -> Node:
         low = _ABOVE_ZERO if highest is None or highest.number >= 0 else -highest
         high = None if lowest is None else -lowest
         negated = [_without_sign(low, high, is_integer), _with_exponent(low, high, is_integer)]
-        options += [one and sequence(Literal("-"), one) for one in negated]
+        options += [option and sequence(Literal("-"), option) for option in negated]
     return Terminal(choice(*[option for option in options if option is not None]))
 
 
@@ -123,10 +123,10 @@ def _with_exponent(low: _Bound, high: _Bound | None, is_integer: bool) -> Node |
         sequence(
             optional(Literal(sign)) if sign == "+" else Literal(sign),
             optional(Literal("0")),
-            _between(one, two),
+            _between(least, most),
         )
-        for sign, one, two in signs
-        if one <= two
+        for sign, least, most in signs
+        if least <= most
     ]
     digits = optional(sequence(Literal("."), Repeat(_DIGIT, 1, MAX_EXACT)))
     return sequence(Chars((("1", "9"),)), digits, Chars((("E", "E"), ("e", "e"))), choice(*exponents))

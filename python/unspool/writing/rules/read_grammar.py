@@ -131,16 +131,16 @@ class _Reader:
         return whole
 
     def _split(self, text: str) -> list[_Piece]:
-        found, at, line = [], 0, 1
+        pieces, at, line = [], 0, 1
         while at < len(text):
             match = self.words.match(text, at)
             if match is None or not match[0]:
                 raise ArgumentError(f"the grammar cannot be read in line {line}: {text[at : at + 20]!r}")
             if match.lastgroup != "skip":
-                found.append(_Piece(str(match.lastgroup), match[0], line))
+                pieces.append(_Piece(str(match.lastgroup), match[0], line))
             line += match[0].count("\n")
             at = match.end()
-        return [*found, _Piece("end", "", line)]
+        return [*pieces, _Piece("end", "", line)]
 
     def _find_rules(self) -> None:
         while self._next.kind != "end":
@@ -350,15 +350,15 @@ class _Lark(_Reader):
 
     def _text(self, piece: _Piece) -> Node:
         text = _unescaped(piece, self._wrong)
-        made: Node = Literal(text)
+        part: Node = Literal(text)
         if self._takes(".."):
             last = _unescaped(self._take(), self._wrong)
             if len(text) != 1 or len(last) != 1 or last < text:
                 raise self._wrong(piece, "a range whose ends do not fit")
-            made = characters(text + last)
+            part = characters(text + last)
         if piece.text.endswith("i"):
-            made = _any_case(made)
-        return made if self._opened else sequence(made, self._gap)
+            part = _any_case(part)
+        return part if self._opened else sequence(part, self._gap)
 
     def _regex(self, piece: _Piece) -> Node:
         pattern, _, flags = piece.text[1:].rpartition("/")
@@ -366,9 +366,9 @@ class _Lark(_Reader):
             raise self._wrong(piece, "an unknown flag")
         if "x" in flags:
             raise self._wrong(piece, "the flag x; write the expression without white space")
-        made = parse_whole(pattern, ANY_CHARACTER if "s" in flags else _DOT)
-        made = _any_case(made) if "i" in flags else made
-        return made if self._opened else sequence(Terminal(made), self._gap)
+        part = parse_whole(pattern, ANY_CHARACTER if "s" in flags else _DOT)
+        part = _any_case(part) if "i" in flags else part
+        return part if self._opened else sequence(Terminal(part), self._gap)
 
 
 class _Gbnf(_Reader):
@@ -412,13 +412,13 @@ def _any_case(part: Node) -> Node:
             *(_any_case(characters(char)) if char.isascii() else Literal(char) for char in part.text)
         )
     if isinstance(part, Chars):
-        found = [*part.ranges]
+        ranges = [*part.ranges]
         for first, last in part.ranges:
             for low, high, shift in (("a", "z", -32), ("A", "Z", 32)):
                 start, end = max(first, low), min(last, high)
                 if start <= end:
-                    found.append((chr(ord(start) + shift), chr(ord(end) + shift)))
-        return characters(*found)
+                    ranges.append((chr(ord(start) + shift), chr(ord(end) + shift)))
+        return characters(*ranges)
     if isinstance(part, Repeat):
         return Repeat(_any_case(part.part), part.least, part.most)
     assert isinstance(part, (Sequence, Choice))
@@ -432,9 +432,9 @@ def _may_end(part: Node, ending: set[str]) -> bool:
     if isinstance(part, Repeat):
         return part.least == 0 or _may_end(part.part, ending)
     if isinstance(part, Sequence):
-        return all(_may_end(one, ending) for one in part.parts)
+        return all(_may_end(inner, ending) for inner in part.parts)
     if isinstance(part, Choice):
-        return any(_may_end(one, ending) for one in part.parts)
+        return any(_may_end(inner, ending) for inner in part.parts)
     if isinstance(part, Terminal):
         return _may_end(part.part, ending)
     return not isinstance(part, Chars) or bool(part.ranges)
