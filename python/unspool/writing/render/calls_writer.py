@@ -33,13 +33,15 @@ class CallsWriter:
     def write(self, calls: Sequence[AnswerCall]) -> Written:
         """Write all calls of an answer, with the markup around them."""
         call, section = self.form.call, self.form.section
-        written = [fill(call.inside, self._values(one, index)) for index, one in enumerate(calls)]
+        written = [fill(call.inside, self._values(tool_call, index)) for index, tool_call in enumerate(calls)]
         if call.separator is not None:
             written = [join(written, call.separator)]
         opener, closer = (call.author, call.open, call.list_open), (call.list_close, call.shortest_close)
-        parts = [(*markup(*opener), *one, *markup(*closer)) for one in written]
+        parts = [(*markup(*opener), *pieces, *markup(*closer)) for pieces in written]
         if section is None:
-            parts = [self._in_message(one.name, part) for one, part in zip(calls, parts, strict=False)]
+            parts = [
+                self._in_message(tool_call.name, part) for tool_call, part in zip(calls, parts, strict=False)
+            ]
         body = join(parts, Edge(call.joiner))
         return body if section is None else self._in_message(calls[0].name, around(section, body))
 

@@ -27,16 +27,16 @@ def encode_written(written: Written, file: FormatSource, vocabulary: Vocabulary,
     """
     markers = _markers_of(file, vocabulary)
     kept = frozenset(markers.ids.values())
-    made: list[int] = []
+    encoded: list[int] = []
     for text, id in _stretches(written, markers):
         for part in _apart(text, markers):
-            ids = [int(one) for one in encode(part)]
+            ids = [int(token) for token in encode(part)]
             if not kept.isdisjoint(ids):
                 raise ArgumentError(f"encode makes a special token of {part!r}; pass one that adds none")
-            made += ids
+            encoded += ids
         if id is not None:
-            made.append(id)
-    return made
+            encoded.append(id)
+    return encoded
 
 
 @dataclass(frozen=True)

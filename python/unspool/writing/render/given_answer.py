@@ -60,9 +60,9 @@ def read_answer(message: Message | Mapping[str, Any]) -> Answer:
         return Answer(message.reasoning, message.content, tuple(calls), len(message.malformed))
     if not isinstance(message, Mapping):
         raise ArgumentError(f"the message is of type {type(message).__name__}; pass a Message or a dict")
-    given = message.get("reasoning_content") or message.get("reasoning") or ""
+    reasoning = message.get("reasoning_content") or message.get("reasoning") or ""
     return Answer(
-        _text(given, "the reasoning"),
+        _text(reasoning, "the reasoning"),
         _content(message.get("content")),
         tuple(_given_call(call, number) for number, call in enumerate(message.get("tool_calls") or ())),
     )
@@ -116,8 +116,8 @@ def _check_value(value: Any, place: str, depth: int = 0) -> None:
     inner = (
         value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else ()
     )
-    for one in inner:
-        _check_value(one, place, depth + 1)
+    for item in inner:
+        _check_value(item, place, depth + 1)
 
 
 def _content(given: Any) -> str:

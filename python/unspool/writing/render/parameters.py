@@ -29,12 +29,12 @@ def write_parameters(
         parameters: The alternatives for one parameter.
         choice: Index of the notation for each value, modulo their number.
     """
-    made: list[Any] = []
+    pieces: list[Any] = []
     for key, value in arguments.items():
         ways = _ways(parameters, value)
         parameter, write = ways[choice % len(ways)]
-        made += _parameter(parameter, key, value, write)
-    return tuple(made)
+        pieces += _parameter(parameter, key, value, write)
+    return tuple(pieces)
 
 
 def ways_to_write(parameters: Sequence[ParameterShape], arguments: Mapping[str, Any]) -> int:

@@ -48,15 +48,17 @@ def fill(items: Sequence[Item], values: Mapping[str, Any]) -> Written:
         values: The pieces for each kind of hole; under "...", the values for each repetition. A hole without a value
             is empty.
     """
-    made: list[Piece] = []
+    pieces: list[Piece] = []
     for item in items:
         if isinstance(item, Edge):
-            made += markup(item)
+            pieces += markup(item)
         elif isinstance(item, Hole):
-            made += values.get(item.kind, ())
+            pieces += values.get(item.kind, ())
         else:
-            made += join([fill(item.items, one) for one in values.get("...", ())], item.separator)
-    return tuple(made)
+            pieces += join(
+                [fill(item.items, repetition) for repetition in values.get("...", ())], item.separator
+            )
+    return tuple(pieces)
 
 
 def around(shape: TextShape, text: Written, *, is_closed: bool = True) -> Written:
@@ -67,10 +69,10 @@ def around(shape: TextShape, text: Written, *, is_closed: bool = True) -> Writte
 
 def join(parts: Iterable[Written], separator: Edge) -> Written:
     """Join the parts with markup between them."""
-    made: list[Piece] = []
+    pieces: list[Piece] = []
     for number, part in enumerate(parts):
-        made += [*(markup(separator) if number else ()), *part]
-    return tuple(made)
+        pieces += [*(markup(separator) if number else ()), *part]
+    return tuple(pieces)
 
 
 def markup(*edges: Edge | None) -> Written:

@@ -24,12 +24,12 @@ def what_differs(answer: Answer, read: Message, exact: bool, ids: Sequence[str] 
     if len(read.tool_calls) < len(answer.calls):
         number = len(read.tool_calls)
         return f"call {number} ({answer.calls[number].name}): only {number} of {len(answer.calls)} calls are read"
-    for part, meant, found in (
+    for part, meant, parsed in (
         ("reasoning", answer.reasoning, read.reasoning),
         ("content", answer.content, read.content),
     ):
-        if meant != found and (exact or meant.strip() != found.strip()):
-            return f"the {part} {_shown(meant)}: it parses as {_shown(found)}"
+        if meant != parsed and (exact or meant.strip() != parsed.strip()):
+            return f"the {part} {_shown(meant)}: it parses as {_shown(parsed)}"
     if len(read.tool_calls) > len(answer.calls):
         return f"this message: {len(read.tool_calls)} calls are read, not {len(answer.calls)}"
     for number, (meant_call, other) in enumerate(zip(answer.calls, read.tool_calls, strict=True)):

@@ -89,16 +89,16 @@ def _first_right(
 ) -> _Output:
     """Return the first rendering that parses back to the message, without a prompt."""
     answer, schemas = _checked(file, message), compile_tools(tools)
-    format, shape, difference = compile_format(file, vocabulary=vocabulary), file.shape, None
+    format, shape, first_difference = compile_format(file, vocabulary=vocabulary), file.shape, None
     for way in ways_of(shape, answer):
         output = make(write_answer(shape, answer, way, continues))
         ids = CallsWriter(shape, way.form).ids(answer.calls) if way.form else ()
         read = read_chunks(format, [output], schemas, vocabulary=vocabulary)
-        found = what_differs(answer, read, exact, ids)
-        if found is None:
+        difference = what_differs(answer, read, exact, ids)
+        if difference is None:
             return output
-        difference = difference or found
-    raise ArgumentError(f"the format '{file.name}' cannot write {difference or 'this message'}")
+        first_difference = first_difference or difference
+    raise ArgumentError(f"the format '{file.name}' cannot write {first_difference or 'this message'}")
 
 
 def _checked(file: FormatSource, message: Message | Mapping[str, Any]) -> Answer:

@@ -39,8 +39,8 @@ def ways_of(shape: Shape, answer: Answer) -> Iterator[Way]:
         around = tuple(content for content in shape.contents if not content.is_inline)
         contents = around if shape.header else (*around, None)
     forms = [*_forms(shape, answer)] if answer.calls else [(None, 0)]
-    made = itertools.product(forms, reasonings or (None,), contents or (None,))
-    for (form, choice), reasoning, content in itertools.islice(made, _MOST):
+    combinations = itertools.product(forms, reasonings or (None,), contents or (None,))
+    for (form, choice), reasoning, content in itertools.islice(combinations, _MOST):
         yield Way(reasoning, content, form, choice)
 
 

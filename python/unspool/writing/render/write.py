@@ -17,13 +17,13 @@ def write_answer(shape: Shape, answer: Answer, way: Way, continues: bool = False
     Args:
         continues: See `FormatFile.render`.
     """
-    made = _reasoning(answer.reasoning, way.reasoning)
+    written = _reasoning(answer.reasoning, way.reasoning)
     calls = CallsWriter(shape, way.form, way.choice).write(answer.calls) if way.form else ()
     if answer.content:
-        made += after(made, _content(answer.content, way.content, text_of(calls)))
+        written += after(written, _content(answer.content, way.content, text_of(calls)))
     if way.form is not None:
-        made += after(made, calls, is_bare=way.form.is_bare)
-    return without_turn(made, shape.turn[0] if shape.turn else "", continues)
+        written += after(written, calls, is_bare=way.form.is_bare)
+    return without_turn(written, shape.turn[0] if shape.turn else "", continues)
 
 
 def _content(text: str, shape: TextShape | None, calls: str) -> Written:
