@@ -176,16 +176,16 @@ def _new_name(stem: str, taken: set[str]) -> str:
 
 
 def _characters(node: Chars) -> str:
-    found, is_negated = characters(*node.ranges), node.negated
-    if not is_negated and found.ranges[-1][1] == LAST:
-        found, is_negated = excluding(found), True
+    chars, is_negated = characters(*node.ranges), node.negated
+    if not is_negated and chars.ranges[-1][1] == LAST:
+        chars, is_negated = excluding(chars), True
     ranges = "".join(
         _character(first, _IN_CLASS) + (f"-{_character(last, _IN_CLASS)}" if last > first else "")
-        for first, last in within(found, excluding(characters("-"))).ranges
+        for first, last in within(chars, excluding(characters("-"))).ranges
         if not "\ud800" <= first <= "\udfff"  # no text contains them
     )
     # A hyphen at the end of a class is literal in all readers; xgrammar has no escape for it.
-    hyphen = "-" if in_set("-", found) else ""
+    hyphen = "-" if in_set("-", chars) else ""
     return f"[{'^' if is_negated else ''}{ranges}{hyphen}]" if ranges or hyphen else r"[^\x00]"
 
 

@@ -82,8 +82,8 @@ class _Printer:
         parts = node.parts if isinstance(node, (Sequence, Choice)) else ()
         elements = [self._part(part) for part in parts if part != Sequence(())]
         if isinstance(node, Choice):
-            made = {"type": "or", "elements": elements}
-            return {"type": "optional", "content": made} if len(elements) < len(parts) else made
+            union = {"type": "or", "elements": elements}
+            return {"type": "optional", "content": union} if len(elements) < len(parts) else union
         return (
             {"type": "sequence", "elements": elements} if elements else {"type": "const_string", "value": ""}
         )
@@ -137,12 +137,12 @@ def _references(node: Node) -> list[str]:
 
 def _parts(node: Node) -> list[Node]:
     """A node and all nodes in it, without duplicates."""
-    found: dict[Node, None] = {node: None}
+    nodes: dict[Node, None] = {node: None}
     waiting = [node]
-    for one in waiting:
-        inner = one.parts if isinstance(one, (Sequence, Choice)) else ()
-        inner += (one.part,) if isinstance(one, (Repeat, Terminal)) else ()
-        new = [part for part in inner if part not in found]
-        found.update(dict.fromkeys(new))
+    for parent in waiting:
+        inner = parent.parts if isinstance(parent, (Sequence, Choice)) else ()
+        inner += (parent.part,) if isinstance(parent, (Repeat, Terminal)) else ()
+        new = [part for part in inner if part not in nodes]
+        nodes.update(dict.fromkeys(new))
         waiting += new
-    return list(found)
+    return list(nodes)
