@@ -71,9 +71,9 @@ def as_function(tool: Any) -> Any:
     if part is None:
         return tool
     said = str(part.get("description") or "")
-    if (found := custom_syntax(part)) is not None:
-        title = "Lark grammar" if found[0] == "lark" else "regular expression"
-        said = f"{said}\n\nThe input matches this {title}:\n{found[1]}".strip()
+    if (syntax := custom_syntax(part)) is not None:
+        title = "Lark grammar" if syntax[0] == "lark" else "regular expression"
+        said = f"{said}\n\nThe input matches this {title}:\n{syntax[1]}".strip()
     return {
         "type": "function",
         "function": {"name": part["name"], "description": said, "parameters": CUSTOM_SCHEMA},

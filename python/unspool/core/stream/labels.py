@@ -157,7 +157,7 @@ class Labels:
         if isinstance(path, (str, bytes)):
             raise ArgumentError(f"path is the text {path!r}; pass its steps: ({path!r},)")
         steps = None if path is None else tuple(path)
-        found: list[int] = []
+        positions: list[int] = []
         for matches, group in itertools.groupby(
             self._runs_and_ends(), lambda item: self._matches(item[0], steps, call, region)
         ):
@@ -166,9 +166,9 @@ class Labels:
                 first, (end, is_inside) = runs[0][0], runs[-1][1]
                 start = first.token + (first.is_inside if overlap != "any" else 0)
                 stop = end + (is_inside if overlap != "inside" else 0)
-                start = max(start, found[-1] + 1) if found else start
-                found += range(start, stop)
-        return found
+                start = max(start, positions[-1] + 1) if positions else start
+                positions += range(start, stop)
+        return positions
 
     def _matches(self, run: _Run, path: Path | None, call: int | None, region: Region | None) -> bool:
         if call is not None and run.call != call:

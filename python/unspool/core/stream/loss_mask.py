@@ -83,12 +83,12 @@ def _mask(
         for region, call in zip(labels.regions, labels.calls, strict=True):
             mask.append(0 if call in left_out else values[region])
         return mask
-    made = numpy.zeros(prompt + len(labels), "float32" if is_weighted else "uint8")
-    answer = made[prompt:]
-    answer[:] = numpy.asarray(values, made.dtype)[labels.regions]
+    entries = numpy.zeros(prompt + len(labels), "float32" if is_weighted else "uint8")
+    answer = entries[prompt:]
+    answer[:] = numpy.asarray(values, entries.dtype)[labels.regions]
     if left_out:
         answer[numpy.isin(labels.calls, list(left_out))] = 0
-    return made
+    return entries
 
 
 def sum_logprobs(

@@ -99,8 +99,8 @@ class ToolCall:
         """
         from unspool.core.stream.typed_arguments import read_as
 
-        made: T = read_as(self.arguments, kind, f"the arguments of '{self.name}'")
-        return made
+        value: T = read_as(self.arguments, kind, f"the arguments of '{self.name}'")
+        return value
 
     @functools.cached_property
     def violations(self) -> tuple[Violation, ...]:

@@ -85,14 +85,14 @@ class _Call:
     def tree(self, with_open: bool) -> dict[str, Any]:
         if self._root is _NO_VALUE:
             return {}
-        made: dict[str, Any] = _copy(self._root)
+        root: dict[str, Any] = _copy(self._root)
         if with_open and self._open is not None:
             path, pieces = self._open
-            inner: Any = made
+            inner: Any = root
             for step in path[:-1]:
                 inner = inner[step]
             _add(inner, path[-1], "".join(pieces))
-        return made
+        return root
 
     def _begin(self, path: Path, container: Any) -> None:
         if path:
@@ -124,7 +124,7 @@ def to_partial_args(events: Iterable[ArgumentEvent]) -> list[dict[str, Any]]:
 
     That API has no entries for objects and arrays, so empty ones are lost.
     """
-    made = []
+    entries = []
     for event in events:
         if event.kind in ("object", "array"):
             continue
@@ -135,5 +135,5 @@ def to_partial_args(events: Iterable[ArgumentEvent]) -> list[dict[str, Any]]:
             entry["nullValue"] = "NULL_VALUE"
         else:
             entry["boolValue" if event.kind == "boolean" else "numberValue"] = json.loads(event.text)
-        made.append(entry)
-    return made
+        entries.append(entry)
+    return entries

@@ -103,7 +103,9 @@ def _what_is_wrong(call: ToolCall, functions: Mapping[str, Callable[..., Any]], 
     schema = call.schema_text()
     if schema is None:
         schema = json.dumps(function_schema(function)[1])
-    return "; ".join(f"{found.path}: {found.message}" for found in check_arguments(call.arguments, schema))
+    return "; ".join(
+        f"{violation.path}: {violation.message}" for violation in check_arguments(call.arguments, schema)
+    )
 
 
 def _run(call: ToolCall, function: Callable[..., Any]) -> str:

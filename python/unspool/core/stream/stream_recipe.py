@@ -61,27 +61,27 @@ def make_recipe(
         UnknownFormatError, ArgumentError: As in `Parser`.
     """
     by_name = dict(zip(RECIPE_OPTIONS, options, strict=True))
-    given = cast("ParserOptions", by_name)
-    if given["strict_markers"] and vocabulary is None:
+    values = cast("ParserOptions", by_name)
+    if values["strict_markers"] and vocabulary is None:
         raise ArgumentError(
             "strict_markers knows markers by their token ids; pass tokenizer=, and feed token ids"
         )
-    named, required, off = read_tool_choice(given["tool_choice"], None)
-    start_in = given["start_in"]
+    named, required, off = read_tool_choice(values["tool_choice"], None)
+    start_in = values["start_in"]
     if start_in not in START_IN:
         raise ArgumentError(f"start_in is '{start_in}'; use 'auto', 'content' or 'reasoning'")
     compiled = compile_format(
         format,
-        reasoning=given["reasoning"],
-        tool_calls_in_reasoning=given["tool_calls_in_reasoning"],
+        reasoning=values["reasoning"],
+        tool_calls_in_reasoning=values["tool_calls_in_reasoning"],
         tools=not off and has_tools,
         tool_choice=named,
         required=required,
-        unmarked_calls=given["unmarked_calls"],
-        also=given["also"],
+        unmarked_calls=values["unmarked_calls"],
+        also=values["also"],
         vocabulary=vocabulary,
-        trust=given["trust"],
-        strict_markers=given["strict_markers"],
+        trust=values["trust"],
+        strict_markers=values["strict_markers"],
     )
     starts = None if start_in == "auto" else start_in == "reasoning"
     return StreamRecipe(compiled, by_name, vocabulary, starts, kept), named

@@ -33,14 +33,14 @@ def tool(
         ArgumentError: The source has no name, or has a type without a JSON Schema.
         UnspoolError: A dataclass, struct or TypedDict needs msgspec, which is missing.
     """
-    made = _as_mapping(source, f"{source!r:.200}", name)
-    if custom_part(made) is not None:
+    mapping = _as_mapping(source, f"{source!r:.200}", name)
+    if custom_part(mapping) is not None:
         raise ArgumentError("a custom tool has a text and no parameters; pass the dict itself as a tool")
-    function = made.get("function")
+    function = mapping.get("function")
     if not isinstance(function, Mapping):
-        function = made = _as_function(made)["function"]
-    given = {"name": name, "description": description, "strict": strict}
-    function = {**function, **{key: value for key, value in given.items() if value is not None}}
+        function = mapping = _as_function(mapping)["function"]
+    replacements = {"name": name, "description": description, "strict": strict}
+    function = {**function, **{key: value for key, value in replacements.items() if value is not None}}
     if not isinstance(function.get("name"), str) or not function["name"]:
         raise ArgumentError(f"the tool {source!r:.200} has no name; pass name=")
     function.setdefault("parameters", {"type": "object", "properties": {}})
