@@ -58,10 +58,10 @@ def function_schema(function: Callable[..., Any]) -> tuple[str, dict[str, Any]]:
         if parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
             raise ArgumentError(f"the parameter '{name}' is positional only; a call names its arguments")
         try:
-            made = _type_schema(hints.get(name, Any), definitions)
+            property_schema = _type_schema(hints.get(name, Any), definitions)
         except ArgumentError as error:
             raise ArgumentError(f"the parameter '{name}': {error}") from None
-        schema["properties"][name] = made | _described(texts.get(name))
+        schema["properties"][name] = property_schema | _described(texts.get(name))
         if parameter.default is inspect.Parameter.empty:
             required.append(name)
     if required:
@@ -79,21 +79,21 @@ def class_schema(kind: Any) -> dict[str, Any]:
         UnspoolError: msgspec is missing.
     """
     if hasattr(kind, "model_json_schema"):
-        schema = kind.model_json_schema
+        make_schema = kind.model_json_schema
     elif uses_pydantic(kind):
         from pydantic import TypeAdapter
 
-        schema = TypeAdapter(kind).json_schema
+        make_schema = TypeAdapter(kind).json_schema
     else:
         msgspec = import_msgspec(f"the schema of {type_name(kind)}")
-        schema = lambda: msgspec.json.schema(kind)  # noqa: E731
+        make_schema = lambda: msgspec.json.schema(kind)  # noqa: E731
     try:
-        made: dict[str, Any] = schema()
+        schema: dict[str, Any] = make_schema()
     except Exception as error:  # both raise many types
         raise ArgumentError(
             f"{type_name(kind)} has no JSON Schema: {error!s:.300}; write the tool as a dict"
         ) from error
-    return _inlined(made)
+    return _inlined(schema)
 
 
 def import_msgspec(purpose: str) -> Any:
@@ -212,24 +212,24 @@ def _read_docstring(text: str) -> tuple[str, dict[str, str]]:
     for line in filter(str.strip, named.get("Args", "").splitlines()):
         indent = len(line) - len(line.lstrip())
         depth = indent if depth is None else depth
-        found = re.match(r"\s*(\w+)(?:[ \t]*\([^()]*\))?:\s*(.*)", line) if indent <= depth else None
-        if found is not None:
-            lines = entries.setdefault(found[1], [])
-        lines.append(line.strip() if found is None else found[2])
+        match = re.match(r"\s*(\w+)(?:[ \t]*\([^()]*\))?:\s*(.*)", line) if indent <= depth else None
+        if match is not None:
+            lines = entries.setdefault(match[1], [])
+        lines.append(line.strip() if match is None else match[2])
     return description, {name: " ".join(filter(None, lines)) for name, lines in entries.items()}
 
 
 def _described(text: str | None) -> dict[str, Any]:
     if not text:
         return {}
-    found = re.search(r"\(choices:\s*(.*?)\)\s*$", text, re.IGNORECASE)
-    if found is None:
+    match = re.search(r"\(choices:\s*(.*?)\)\s*$", text, re.IGNORECASE)
+    if match is None:
         return {"description": text}
     try:
-        values = json.loads(found[1])
+        values = json.loads(match[1])
     except ValueError:
         return {"description": text}
-    return {"enum": values, "description": text[: found.start()].strip()}
+    return {"enum": values, "description": text[: match.start()].strip()}
 
 
 def type_name(kind: Any) -> str:

@@ -17,26 +17,26 @@ def from_google(schema: Any) -> Any:
         return [from_google(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    found: dict[str, Any] = {}
+    converted: dict[str, Any] = {}
     for key, value in schema.items():
         name = _camel(key)
         if name == "type" and isinstance(value, str):
-            found[name] = value.lower()
+            converted[name] = value.lower()
         elif name in ("properties", "$defs", "defs") and isinstance(value, dict):
-            found[name] = {key: from_google(item) for key, item in value.items()}
+            converted[name] = {key: from_google(item) for key, item in value.items()}
         elif name in ("items", "prefixItems", "anyOf", "additionalProperties"):
-            found[name] = from_google(value)
+            converted[name] = from_google(value)
         elif isinstance(value, str) and re.fullmatch("m(in|ax)(Items|Length|Properties)", name):
-            found[name] = int(value) if value.isdecimal() else value
+            converted[name] = int(value) if value.isdecimal() else value
         elif name not in ("nullable", "propertyOrdering", "example"):
-            found[name] = value
-    if found.get("type") == "type_unspecified":
-        del found["type"]
-    if schema.get("nullable") and "type" in found:
-        found["type"] = [found["type"], "null"]
-        if isinstance(found.get("enum"), list):
-            found["enum"] = [*found["enum"], None]
-    return found
+            converted[name] = value
+    if converted.get("type") == "type_unspecified":
+        del converted["type"]
+    if schema.get("nullable") and "type" in converted:
+        converted["type"] = [converted["type"], "null"]
+        if isinstance(converted.get("enum"), list):
+            converted["enum"] = [*converted["enum"], None]
+    return converted
 
 
 def _camel(key: str) -> str:

@@ -45,10 +45,10 @@ class References:
         at = self._inside.get(id(schema), 0)
         base, _, fragment = str(schema["$ref"]).partition("#")
         if base:
-            found = self._by_id.get(_join(self._documents[at].id, base))
-            if found is None:
+            index = self._by_id.get(_join(self._documents[at].id, base))
+            if index is None:
                 return MISSING
-            at = found
+            at = index
         fragment = unquote(fragment)
         if not fragment:
             return self._documents[at].root

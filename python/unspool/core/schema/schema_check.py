@@ -107,16 +107,16 @@ def check_arguments(text: str, schema: str | None) -> tuple[Violation, ...]:
         value = json.loads(text, object_pairs_hook=lambda members: _as_dict(members, twice))
     except (ValueError, RecursionError) as error:
         return (Violation("#", "json", text, f"the arguments are not JSON: {error!s:.200}"),)
-    found = tuple(
+    violations = tuple(
         Violation(
             "#", "json", name, f"a value has the key {name[:100]!r} twice; its readers take one of them"
         )
         for name in twice[:MAX_VIOLATIONS]
     )
     try:
-        return found if schema is None else (*found, *check(value, json.loads(schema)))
+        return violations if schema is None else (*violations, *check(value, json.loads(schema)))
     except (ValueError, RecursionError) as error:
-        return (*found, Violation("#", "schema", value, str(error)))
+        return (*violations, Violation("#", "schema", value, str(error)))
 
 
 def _as_dict(members: list[tuple[str, Any]], twice: list[str]) -> dict[str, Any]:
