@@ -34,19 +34,19 @@ def excluding(unwanted: Chars) -> Chars:
     return Chars(tuple(ranges))
 
 
-def within(one: Chars, other: Chars) -> Chars:
+def within(chars: Chars, other: Chars) -> Chars:
     """The characters in both sets."""
-    found, i, j = [], 0, 0
-    while i < len(one.ranges) and j < len(other.ranges):
-        first = max(one.ranges[i][0], other.ranges[j][0])
-        last = min(one.ranges[i][1], other.ranges[j][1])
+    ranges, i, j = [], 0, 0
+    while i < len(chars.ranges) and j < len(other.ranges):
+        first = max(chars.ranges[i][0], other.ranges[j][0])
+        last = min(chars.ranges[i][1], other.ranges[j][1])
         if first <= last:
-            found.append((first, last))
-        if one.ranges[i][1] < other.ranges[j][1]:
+            ranges.append((first, last))
+        if chars.ranges[i][1] < other.ranges[j][1]:
             i += 1
         else:
             j += 1
-    return Chars(tuple(found))
+    return Chars(tuple(ranges))
 
 
 def in_set(char: str, found: Chars) -> bool:

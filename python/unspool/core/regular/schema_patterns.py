@@ -97,11 +97,11 @@ def _bounded(whole: Node) -> Node:
     return whole
 
 
-def _whole(found: Node, around: Node) -> Node:
+def _whole(node: Node, around: Node) -> Node:
     """An expression for the whole string: on a side without an anchor, `around` may surround the match."""
-    if isinstance(found, Choice):
-        return choice(*(_whole(part, around) for part in found.parts))
-    parts = list(found.parts) if isinstance(found, Sequence) else [found]
+    if isinstance(node, Choice):
+        return choice(*(_whole(part, around) for part in node.parts))
+    parts = list(node.parts) if isinstance(node, Sequence) else [node]
     before, after = [around], [around]
     while parts and parts[0] == _START:
         parts, before = parts[1:], []
@@ -172,18 +172,18 @@ class _Reader:
         return sequence(*parts)
 
     def quantified(self, item: Node) -> Node:
-        found = _QUANTIFIER.match(self.text, self.at)
-        if found is None:
+        match = _QUANTIFIER.match(self.text, self.at)
+        if match is None:
             return item
         if item in (_START, _END):
             raise PatternError("the pattern repeats an anchor")
-        self.at = found.end()
+        self.at = match.end()
         if self.text.startswith("?", self.at):
             self.at += 1  # lazy: matches the same strings
-        minimum, maximum = {"*": (0, None), "+": (1, None), "?": (0, 1)}.get(found[0], (0, 0))
-        if found[1] is not None:
-            minimum = int(found[1])
-            maximum = minimum if found[2] is None else int(found[3]) if found[3] else None
+        minimum, maximum = {"*": (0, None), "+": (1, None), "?": (0, 1)}.get(match[0], (0, 0))
+        if match[1] is not None:
+            minimum = int(match[1])
+            maximum = minimum if match[2] is None else int(match[3]) if match[3] else None
         if max(minimum, maximum or 0) > MAX_REPETITION:
             raise PatternError(f"the pattern repeats more than {MAX_REPETITION:,} times")
         if maximum is not None and maximum < minimum:
@@ -231,8 +231,8 @@ class _Reader:
             else:
                 ranges.extend((_ANY_SPACE if negated and first == _SPACE else first).ranges)
         self.at += 1
-        found = characters(*ranges)
-        return excluding(found) if negated else found
+        chars = characters(*ranges)
+        return excluding(chars) if negated else chars
 
     def bracket_item(self) -> Chars:
         if self.at >= len(self.text):
