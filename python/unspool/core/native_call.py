@@ -75,12 +75,12 @@ def _parameters(signature: str) -> list[_Parameter]:
         return []
     definition = ast.parse(f"def function{signature}: ...").body[0]
     assert isinstance(definition, ast.FunctionDef)
-    given = definition.args
-    by_place = [*given.posonlyargs, *given.args]
-    defaults = [None] * (len(by_place) - len(given.defaults)) + given.defaults + given.kw_defaults
+    arguments = definition.args
+    by_place = [*arguments.posonlyargs, *arguments.args]
+    defaults = [None] * (len(by_place) - len(arguments.defaults)) + arguments.defaults + arguments.kw_defaults
     return [
         _Parameter(each.arg, each.annotation, default is None)
-        for each, default in zip([*by_place, *given.kwonlyargs], defaults, strict=True)
+        for each, default in zip([*by_place, *arguments.kwonlyargs], defaults, strict=True)
     ]
 
 

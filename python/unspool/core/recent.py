@@ -45,12 +45,12 @@ class Recent:
         data = None if copy is None else _key_of(copy)
         if copy is None or data is None or len(data) > _MAX_BYTES:
             return make(*key)
-        made = make(*copy)  # another thread may change the caller's lists meanwhile
+        result = make(*copy)  # another thread may change the caller's lists meanwhile
         formats = tuple(
             part for part in copy if isinstance(part, (Format, FormatSource))
         )  # kept alive, so that their addresses are not reused
-        self._entries = ((data, made, formats), *self._entries[: self._size - 1])
-        return made
+        self._entries = ((data, result, formats), *self._entries[: self._size - 1])
+        return result
 
 
 def _copy(key: tuple[Any, ...]) -> tuple[Any, ...] | None:
