@@ -42,8 +42,8 @@ def engine_loader(
     _open_more_files()
 
     def load() -> dict[str, EngineModel]:
-        made = {name: connect(**options) for name, options in asked.items()}
-        return {name or model.inference_name or "model": model for name, model in made.items()}
+        models = {name: connect(**options) for name, options in asked.items()}
+        return {name or model.inference_name or "model": model for name, model in models.items()}
 
     return load
 
@@ -63,16 +63,16 @@ def _open_more_files() -> None:
 
 def _read(name: str | None, engine: Mapping[str, Any]) -> dict[str, Any]:
     known = {*inspect.signature(connect).parameters, "url"} - {"urls"}
-    found: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     for key, value in engine.items():
         option = key.replace("-", "_")
         if option not in known:
             hint = near_names(option, known) or f"there are {', '.join(sorted(known))}"
             raise ArgumentError(f"engines.{name} has an unknown option '{key}'; {hint}")
-        found["urls" if option == "url" else option] = value
-    urls = found.get("urls") or ()
+        options["urls" if option == "url" else option] = value
+    urls = options.get("urls") or ()
     if not urls:
         raise ArgumentError(f"engines.{name} has no url")
     for url in [urls] if isinstance(urls, str) else urls:
         EngineHttp(url)
-    return found
+    return options

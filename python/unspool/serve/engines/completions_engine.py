@@ -89,10 +89,10 @@ class Completions(HttpEngine):
             if model is None or error.is_retryable:
                 raise
             listed = [{}]  # the server lists no models
-        found = next((item for item in listed if item.get("id") == model), listed[0])
-        self.model_name = model or found.get("id")
-        self.tokenizer_name = found.get("root")
-        self.context_length = found.get("max_model_len")
+        entry = next((item for item in listed if item.get("id") == model), listed[0])
+        self.model_name = model or entry.get("id")
+        self.tokenizer_name = entry.get("root")
+        self.context_length = entry.get("max_model_len")
 
     async def generate(self, request: EngineRequest) -> AsyncGenerator[EngineOutput, None]:
         """As in `Engine`."""

@@ -82,13 +82,13 @@ class PromptReader:
     def encode(self, text: str, adds_special_tokens: bool = False) -> array[int] | None:
         """Return the ids of a text, 4 bytes each; None: neither the tokenizer nor the engine can encode it."""
         encode = getattr(self._tokenizer, "encode", None)
-        found = None if encode is None else encode(text, add_special_tokens=adds_special_tokens)
-        if found is None:
-            found = self._engine.tokenize(text, adds_special_tokens)
-        if found is None:
+        encoded = None if encode is None else encode(text, add_special_tokens=adds_special_tokens)
+        if encoded is None:
+            encoded = self._engine.tokenize(text, adds_special_tokens)
+        if encoded is None:
             return None
         try:
-            return array("I", getattr(found, "ids", found))  # `tokenizers` returns an Encoding
+            return array("I", getattr(encoded, "ids", encoded))  # `tokenizers` returns an Encoding
         except (TypeError, OverflowError) as error:
             raise EngineError(f"the engine tokenizes a text into what is no id: {error}") from None
 

@@ -180,10 +180,10 @@ def _reason(body: bytes) -> str:
     """Return the message in an error's body, in OpenAI's form, in FastAPI's form, or as text."""
     text = body.decode("utf-8", "replace")
     try:
-        found = json.loads(text)
+        data = json.loads(text)
     except ValueError:
-        found = None
+        data = None
     for name in ("error", "message", "detail"):
-        if isinstance(found, dict) and name in found:
-            found = found[name]
-    return (found if isinstance(found, str) else text)[:_MOST_REASON]
+        if isinstance(data, dict) and name in data:
+            data = data[name]
+    return (data if isinstance(data, str) else text)[:_MOST_REASON]

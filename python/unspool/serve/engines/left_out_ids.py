@@ -67,12 +67,12 @@ class LeftOutIds:
             )
         if 0 not in places[count]:
             return []
-        found, at = [], 0
+        ids, at = [], 0
         for behind in reversed(places[:count]):
             length = next(n for n in lengths if at + n in behind and data[at : at + n] in self._ids)
-            found.append(self._ids[data[at : at + length]])
+            ids.append(self._ids[data[at : at + length]])
             at += length
-        return found
+        return ids
 
     def _greedy(self, data: bytes) -> list[int]:
         found = []

@@ -135,7 +135,7 @@ def _output(event: _Event, top_count: int | None) -> EngineOutput:
         text=event.content,
         logprobs=()
         if top_count is None
-        else [_logprob(one, top_count) for one in event.completion_probabilities],
+        else [_logprob(probability, top_count) for probability in event.completion_probabilities],
         finish_reason=_FINISH.get(event.stop_type, "stop") if event.stop else None,
         prompt_tokens=event.tokens_evaluated,
         cached_tokens=None if timings is None else timings.cache_n,

@@ -26,12 +26,12 @@ def sampling_fields(sampling: SamplingParams, names: Mapping[str, str]) -> dict[
     Raises:
         ArgumentError: The engine does not support a parameter that is set.
     """
-    found = {}
+    values = {}
     for item in fields(sampling):
         value = getattr(sampling, item.name)
         if item.name in _OURS or value is None or value is False or value == ():
             continue
         if item.name not in names:
             raise ArgumentError(f"the engine has no {item.name}; leave it out")
-        found[names[item.name]] = list(value) if isinstance(value, tuple) else value
-    return found
+        values[names[item.name]] = list(value) if isinstance(value, tuple) else value
+    return values

@@ -102,12 +102,12 @@ def _ask_first(http: EngineHttp, *paths: str) -> dict[str, Any]:
     """Return the answer of the first path that exists; the names differ between versions. {}: no path exists."""
     for path in paths:
         try:
-            found = http.ask(path)
+            answer = http.ask(path)
         except EngineError as error:
             if error.is_retryable:
                 raise
         else:
-            return found if isinstance(found, dict) else {}
+            return answer if isinstance(answer, dict) else {}
     return {}
 
 
