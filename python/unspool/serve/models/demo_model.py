@@ -150,14 +150,14 @@ class DemoModel(ServedModel):
         setups, parsers, scripts = list[ParserSetup](), list[Parser](), list[Script]()
         for choice in range(count):
             case = self._case or self._choose(wants, (sampling.seed or 0) + choice)
-            given = options.copy()
+            case_options = options.copy()
             if not request.raw:
-                given |= cast("AnswerOptions", case.options)
+                case_options |= cast("AnswerOptions", case.options)
             if tool_choice == "none":
-                given["tool_choice"] = "none"
+                case_options["tool_choice"] = "none"
             case_tools = None if case.tools is None else list(case.tools)
-            setups.append(ParserSetup(reading.format, case_tools, given))
-            parsers.append(open_parser(reading, case_tools, given, channel, choice))
+            setups.append(ParserSetup(reading.format, case_tools, case_options))
+            parsers.append(open_parser(reading, case_tools, case_options, channel, choice))
             output, finish_reason, stop = _stopped(case, sampling.stop if stop_in == "everywhere" else ())
             pieces = _PIECE.findall(output)
             if sampling.max_tokens is not None and len(pieces) > sampling.max_tokens:

@@ -41,15 +41,15 @@ def effort_kwargs(model: ServedModel, effort: str) -> dict[str, Any] | None:
     return None if switch is None else {switch: effort != "none"}
 
 
-def check_template_kwargs(model: ServedModel, given: Mapping[str, Any]) -> None:
+def check_template_kwargs(model: ServedModel, template_kwargs: Mapping[str, Any]) -> None:
     """Raise ArgumentError for variables that the model's chat template never reads, or that the server sets."""
-    taken = sorted(set(given) & _SET_FOR_TEMPLATES)
+    taken = sorted(set(template_kwargs) & _SET_FOR_TEMPLATES)
     if taken:
         raise ArgumentError(
             f"chat_template_kwargs: {', '.join(taken)} is set by the request itself; leave it out"
         )
     names = _template_names(model)
-    unknown = [] if names is None else sorted(set(given) - names)
+    unknown = [] if names is None else sorted(set(template_kwargs) - names)
     if unknown:
         raise ArgumentError(
             f"chat_template_kwargs: the model's chat template does not read {', '.join(unknown)}; leave it out"
