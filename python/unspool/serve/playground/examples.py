@@ -23,7 +23,7 @@ _NO_CALLS = "No calls"
 def format_list() -> list[dict[str, Any]]:
     """Return every format's name, group, models and aliases, and whether it has tools and reasoning."""
     order = [*dict.fromkeys(_GROUPS.values()), _NO_CALLS]
-    found = [
+    items = [
         {
             "name": file.name,
             "group": _group(file),
@@ -34,7 +34,7 @@ def format_list() -> list[dict[str, Any]]:
         }
         for file in formats()
     ]
-    return sorted(found, key=lambda item: (order.index(item["group"]), item["name"]))
+    return sorted(items, key=lambda item: (order.index(item["group"]), item["name"]))
 
 
 def example_list(name: str) -> list[dict[str, Any]]:

@@ -36,7 +36,7 @@ def run(request: RunRequest) -> dict[str, Any]:
             status=413,
         )
     try:
-        found = trace(
+        traced = trace(
             request.text, request.format, request.tools, chunk=request.chunk,
             finish_reason=request.finish_reason, **request.options,
         )  # fmt: skip
@@ -45,9 +45,9 @@ def run(request: RunRequest) -> dict[str, Any]:
     reader, units = ArgumentReader(), _units(request.text)
     return {
         "format": request.format.name,
-        "steps": [_step(step, reader, units) for step in found.steps],
-        "regions": [{"kind": kind, "text": text} for kind, text in found.regions],
-        "message": _message(found.message),
+        "steps": [_step(step, reader, units) for step in traced.steps],
+        "regions": [{"kind": kind, "text": text} for kind, text in traced.regions],
+        "message": _message(traced.message),
     }
 
 
@@ -92,7 +92,7 @@ def _step(step: Step, reader: ArgumentReader, units: list[int]) -> dict[str, Any
 
 
 def _delta(delta: Delta) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    values: dict[str, Any] = {
         "kind": delta.kind,
         "text": delta.text,
         "is_content": delta.is_content,
@@ -101,8 +101,8 @@ def _delta(delta: Delta) -> dict[str, Any]:
     for name in ("index", "id", "name", "status", "reason", "finish_reason"):
         value = getattr(delta, name)
         if value is not None and value != "":
-            found[name] = value
-    return found
+            values[name] = value
+    return values
 
 
 def _fields(item: Any, *names: str) -> dict[str, Any]:
