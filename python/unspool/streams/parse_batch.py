@@ -79,11 +79,11 @@ class BatchParser:
         if isinstance(threads, bool) or (threads := operator.index(threads)) < 1:
             raise ArgumentError(f"threads is {threads}; pass 1 or more")
         self._threads = threads
-        given = with_defaults(options)
+        all_options = with_defaults(options)
         schemas = compile_tools(tools)
-        recipe = choose_recipe(format, schemas, given["tokenizer"], recipe_options(given))
-        self._recipe = recipe.native.for_request(schemas, given["prompt"])
-        self._reasoning_field = given["reasoning_field"]
+        recipe = choose_recipe(format, schemas, all_options["tokenizer"], recipe_options(all_options))
+        self._recipe = recipe.native.for_request(schemas, all_options["prompt"])
+        self._reasoning_field = all_options["reasoning_field"]
 
     def parse(self, outputs: Iterable[Any], finish_reason: str | Iterable[str] = "stop") -> list[Message]:
         """Parse whole outputs; see `parse_batch`."""

@@ -258,10 +258,11 @@ class ChannelParser(Parser):
         closes_channel: bool = True,
         **options: Unpack[ParserOptions],
     ) -> None:
-        given = with_defaults(options)
+        all_options = with_defaults(options)
         begin_stream(
-            self, format, tools, given["tokenizer"], given["prompt"], given["reasoning_field"],
-            recipe_options(given), channel=channel, choice=choice, closes_channel=closes_channel,
+            self, format, tools, all_options["tokenizer"], all_options["prompt"],
+            all_options["reasoning_field"], recipe_options(all_options),
+            channel=channel, choice=choice, closes_channel=closes_channel,
         )  # fmt: skip
 
 

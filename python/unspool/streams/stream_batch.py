@@ -68,10 +68,10 @@ class StreamBatch(NativeStreamBatch):
         if tokenizer is None:
             raise ArgumentError("tokenizer is None; a batch of token ids needs one")
         self._format = format
-        self._options = given = with_defaults({**options, "tokenizer": tokenizer, "prompt": prompt})
-        recipe = choose_recipe(format, None, tokenizer, recipe_options(given))
-        recipe.native.for_request(None, given["prompt"])  # raises if it is invalid
-        self._reasoning_field = given["reasoning_field"]
+        self._options = all_options = with_defaults({**options, "tokenizer": tokenizer, "prompt": prompt})
+        recipe = choose_recipe(format, None, tokenizer, recipe_options(all_options))
+        recipe.native.for_request(None, all_options["prompt"])  # raises if it is invalid
+        self._reasoning_field = all_options["reasoning_field"]
         self._end_ids = None if end_ids is None else list(end_ids)
         require_count("threads", threads)
         self._threads = threads
@@ -114,12 +114,12 @@ class StreamBatch(NativeStreamBatch):
             ImportError: A grammar needs llguidance, which is missing.
             StreamError: The writer's response has ended, or another batch uses the writer.
         """
-        given = with_defaults({**self._options, **options}) if options else self._options
+        all_options = with_defaults({**self._options, **options}) if options else self._options
         if prompt is None:
-            prompt = given["prompt"]
+            prompt = all_options["prompt"]
         schemas = compile_tools(tools)
-        recipe = choose_recipe(self._format, schemas, given["tokenizer"], recipe_options(given))
-        matcher = None if grammar is None else self._make_matcher(grammar, given)
+        recipe = choose_recipe(self._format, schemas, all_options["tokenizer"], recipe_options(all_options))
+        matcher = None if grammar is None else self._make_matcher(grammar, all_options)
         slot = self._add(recipe.native, schemas, prompt, writer, choice, deltas, self._end_ids)
         if matcher is not None:
             self._matchers[slot] = matcher
