@@ -247,8 +247,10 @@ def resolve_token_ids(config: D, model: Any, tokenizer: Any) -> D:
     sources = {"config": config, "model.generation_config": own, "tokenizer": tokenizer}
 
     def first(key: str) -> int | tuple[int, ...] | None:
-        found = (_token_ids(f"{name}.{key}", getattr(source, key, None)) for name, source in sources.items())
-        return next((ids for ids in found if ids is not None), None)
+        candidates = (
+            _token_ids(f"{name}.{key}", getattr(source, key, None)) for name, source in sources.items()
+        )
+        return next((ids for ids in candidates if ids is not None), None)
 
     eos = first("eos_token_id")
     if eos is None:

@@ -114,21 +114,21 @@ def read_settings(
     limits = (sampling.max_tokens, options.get("max_new_tokens"), options.get("max_length"))
     params = sampling.with_defaults(config.sampling_params)
     merged: dict[str, Any] = {**params.to_generation_kwargs(), **options}
-    given = merged.get("generation_config")
+    call_config = merged.get("generation_config")
     for name, advice in _REFUSED.items():
-        if merged.get(name) is not None or getattr(given, name, None) is not None:
+        if merged.get(name) is not None or getattr(call_config, name, None) is not None:
             raise ArgumentError(f"{name} cannot be used here: {advice}")
-    base = given or getattr(model, "generation_config", None)
+    base = call_config or getattr(model, "generation_config", None)
     if (merged.get("num_beams") or getattr(base, "num_beams", None) or 1) > 1:
         raise ArgumentError("num_beams is above 1; beams are revised, so they cannot be streamed: use 1")
     if merged.get("max_new_tokens") is None and merged.get("max_length") is None:
-        merged.update(own_limit(given) or {"max_new_tokens": config.max_new_tokens})
+        merged.update(own_limit(call_config) or {"max_new_tokens": config.max_new_tokens})
     for name in ("max_new_tokens", "max_length"):
         if merged.get(name) is None:
             merged.pop(name, None)
         else:
             require_count(name, merged[name])
-    count = getattr(given, "num_return_sequences", None)
+    count = getattr(call_config, "num_return_sequences", None)
     n = _first(
         merged.pop("num_return_sequences", None),
         merged.pop("n", None),
@@ -140,7 +140,7 @@ def read_settings(
     do_sample = bool(_first(merged.get("do_sample"), getattr(base, "do_sample", None), False))
     if n > 1 and not do_sample:
         raise same_answers(n)
-    sources = (merged, given, config, base)
+    sources = (merged, call_config, config, base)
     eos = _first(*(_token_id(source, "eos_token_id") for source in sources))
     eos_ids = frozenset(eos if isinstance(eos, (list, tuple, set)) else () if eos is None else (int(eos),))
     pad = _first(*(_token_id(source, "pad_token_id") for source in sources), min(eos_ids, default=None))

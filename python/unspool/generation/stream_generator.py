@@ -236,8 +236,8 @@ class StreamGenerator(ServedModel):
         # Each text at the beginning of a word, and within one.
         texts = [text for word in sampling.bad_words for text in (word.lstrip(), " " + word.lstrip())]
         words = {tuple(encode_whole(self.tokenizer, text, add_special_tokens=False)) for text in texts}
-        given = settings.option("bad_words_ids") or []
-        return settings.with_options(bad_words_ids=[*given, *map(list, sorted(words))])
+        bad_words_ids = settings.option("bad_words_ids") or []
+        return settings.with_options(bad_words_ids=[*bad_words_ids, *map(list, sorted(words))])
 
     def with_format(
         self, format: str | FormatFile | Format | None = None, reasoning: str | bool | None = None
