@@ -14,7 +14,7 @@ from unspool.serve.http.api_errors import ApiError
 from unspool.serve.models.begin_answer import AnswerDefaults, begin_answer
 from unspool.serve.models.call_factory import call_factory
 from unspool.serve.models.demo_model import DemoModels
-from unspool.serve.models.served_model import as_served
+from unspool.serve.models.stream_adapter import as_served
 from unspool.serve.wires.generation_request import GenerationRequest
 from unspool.serve.wires.inference_request import read_inference_request
 from unspool.writing.grammar.response import Response

@@ -40,7 +40,7 @@ from unspool.serve.models.begin_answer import begin_answer, usage_of
 from unspool.serve.models.call_factory import call_factory
 from unspool.serve.models.check_answer import check_values, has_schemas, no_tool_call
 from unspool.serve.models.load_checkpoint import load_checkpoint
-from unspool.serve.models.served_model import as_served
+from unspool.serve.models.stream_adapter import as_served
 from unspool.serve.setting_table import read_settings
 from unspool.serve.settings import ModelOptions
 from unspool.serve.wires.inference_request import INPUTS, read_inference_request

@@ -19,10 +19,11 @@ from starlette.routing import BaseRoute
 
 from unspool._core import __version__
 from unspool.errors import ArgumentError, UnspoolError
+from unspool.generation.served_model import ServedModel
 from unspool.serve.app import create_app
 from unspool.serve.guard import listen_at
 from unspool.serve.http.timed_protocol import timed_protocol
-from unspool.serve.models.served_model import ServedModel, as_served, can_serve
+from unspool.serve.models.stream_adapter import as_served, can_serve
 from unspool.serve.settings import ListenOptions, ServeOptions
 from unspool.serve.state import ServerState
 

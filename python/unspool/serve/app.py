@@ -18,6 +18,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from unspool.errors import UnspoolError
+from unspool.generation.served_model import ServedModel
 from unspool.serve.answer import Answer
 from unspool.serve.body import read_body
 from unspool.serve.guard import Guard
@@ -26,7 +27,7 @@ from unspool.serve.http.ignored import SaidIgnored
 from unspool.serve.http.request_ids import RequestIds
 from unspool.serve.http.telemetry import TracedRequests
 from unspool.serve.middleware import ApiKeys, Measured, ReportedErrors
-from unspool.serve.models.served_model import ServedModel, models_by_name
+from unspool.serve.models.stream_adapter import models_by_name
 from unspool.serve.openapi import openapi_routes
 from unspool.serve.playground import OPEN_PATHS, playground_routes
 from unspool.serve.response_routes import key_of, response_routes

@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from unspool.errors import ArgumentError
-from unspool.serve.models.served_model import can_serve
+from unspool.serve.models.stream_adapter import can_serve
 
 __all__ = ["call_factory"]
 

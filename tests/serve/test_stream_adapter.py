@@ -10,7 +10,7 @@ import pytest
 from unspool import AnswerRequest, ArgumentError, DeltaStream, ServedModel, StreamGenerator
 from unspool.serve.engines import EngineModel
 from unspool.serve.models.demo_model import DemoModel, DemoModels
-from unspool.serve.models.served_model import StreamAdapter, as_served, models_by_name
+from unspool.serve.models.stream_adapter import StreamAdapter, as_served, models_by_name
 from unspool.writing.grammar.response import Response
 
 from .conftest import USER, Script, ScriptedModel

@@ -1,4 +1,4 @@
-"""The server's models: `ServedModel`s, and objects that only stream, behind an adapter."""
+"""Serves objects that are no `ServedModel` but can stream: the adapter, and who gets one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from unspool.generation.delta_stream import DeltaStream
 
-__all__ = ["ServedModel", "StreamAdapter", "as_served", "can_serve", "models_by_name"]
+__all__ = ["StreamAdapter", "as_served", "can_serve", "models_by_name"]
 
 
 def can_serve(value: Any) -> bool:
