@@ -1,9 +1,8 @@
 // The native object in a Python object: the only file that reads pybind11's own structures.
 //
 // What pybind11 has for each use, and what this file has instead:
-//   native_or_null   `handle.cast<T&>()` takes 340 instructions and 33 ns more (15 ns with this),
-//   in
-//                    a `put(id)` of 1,400 instructions
+//   native_or_null   `handle.cast<T&>()` adds 340 instructions to the 1,400 of a `put(id)`, and 33
+//                    ns to the 15 of the lookup
 //   make_instance    `py::cast(std::move(object))` makes an instance of T's class, never of a
 //                    subclass; a fork of a Parser must be a Parser
 //   refuse_unmade_instances

@@ -4,7 +4,7 @@
 //   add("ab"), add("cd")    begin 0, end 4; text(1, 3) is "bc"
 //   take(3)                 begin 3: "d" waits, and its place is still 3
 //
-// So who reads the text keeps places, and they hold when text is taken.
+// A reader of the text keeps places. They stay valid when text is taken.
 #pragma once
 
 #include <algorithm>

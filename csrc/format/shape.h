@@ -40,8 +40,8 @@ struct Repeat {
   bool operator==(const Repeat&) const = default;
 };
 
-/// What models write where a pattern has a hole ${_} beside a text. It means nothing, so the parser
-/// skips any text there, or none; a grammar admits only this, lest a model writes an answer there.
+/// What models write where a pattern has a hole ${_} beside a text. The parser skips any text
+/// there. A grammar admits only these letters; otherwise a model could write its answer there.
 struct SkippedText {
   std::vector<std::pair<std::string, std::string>> letters;  // ranges: first and last
   std::uint16_t most = 0;                                    // letters; the text may be missing

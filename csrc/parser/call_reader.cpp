@@ -1,9 +1,9 @@
 // The beginning of a call and its content; call_reader_end.cpp handles its ends.
 //
 // One order holds everywhere: what the body says during a put (name, arguments, end) comes through
-// CallSink while the put runs; the text of the put is accounted for after it, in `on_body`. So that
-// gets the last call that had ended before the put: the text is a call's only if there is a later
-// one.
+// CallSink while the put runs; the text of the put is accounted for after it, in `on_body`. It
+// takes the last call that had ended before the put. The text belongs to a call only if a later one
+// began.
 #include "parser/call_reader.h"
 
 #include <algorithm>
@@ -519,7 +519,7 @@ BodyResult CallReader::put_in_copy(const Letter& run) {
   return put(run);
 }
 
-// What is held, which is held no more.
+// Returns what is held; nothing is held afterwards.
 ClonedPtr<CallReader::Answer> CallReader::take_answer() {
   auto* const held = std::get_if<ClonedPtr<Answer>>(&reasoning_closer_);
   return held != nullptr ? std::exchange(*held, nullptr) : nullptr;

@@ -132,7 +132,7 @@ def _check(field: SettingField, value: Any) -> None:
     name, setting = field.name, field.setting
     if field.choices and value not in field.choices:
         raise ArgumentError(f"{name} is '{value}'; use {' or '.join(map(repr, field.choices))}")
-    # So written that NaN is outside.
+    # Written so that NaN is out of range.
     if (
         (setting.least is None or value >= setting.least)
         and (setting.most is None or value <= setting.most)

@@ -76,8 +76,11 @@ class Source:
         return keyword in self._said
 
     def _checked(self) -> tuple[tuple[str, str], ...]:
-        found = [(keyword, reason) for keyword, reason in CHECKED.items() if keyword in self._said]
-        return tuple(one for one in found if one[0] != "not" or self._said["not"] is not False)
+        return tuple(
+            (keyword, reason)
+            for keyword, reason in CHECKED.items()
+            if keyword in self._said and not (keyword == "not" and self._said["not"] is False)
+        )
 
     @property
     def implied(self) -> frozenset[str]:
